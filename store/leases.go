@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/octostore/octostore/lease"
@@ -130,6 +131,7 @@ func (p *Pipeline) count(key lease.Key, v verb, out lease.Outcome, err error) {
 	switch {
 	case err == nil:
 		outcome = out.Verdict.String()
+		p.totals.add(v, out.Verdict)
 	case errors.Is(err, lease.ErrOutcomeUnknown):
 		outcome = "outcome_unknown"
 	case errors.Is(err, lease.ErrUnavailable), errors.Is(err, lease.ErrTooManyWaiters):
@@ -138,4 +140,26 @@ func (p *Pipeline) count(key lease.Key, v verb, out lease.Outcome, err error) {
 		outcome = "abandoned"
 	}
 	p.observe.Outcome(key.Kind().String(), v.String(), outcome)
+}
+
+// Totals counts what was answered since the start of the process.
+type Totals struct {
+	Acquires int64 // grants and repeats that were confirmed
+	Releases int64 // leases that their holders gave up; expiry is not among them
+}
+
+type totals struct{ acquires, releases atomic.Int64 }
+
+func (t *totals) add(v verb, verdict lease.Verdict) {
+	switch {
+	case v == verbAcquire && (verdict == lease.Granted || verdict == lease.Confirmed):
+		t.acquires.Add(1)
+	case (v == verbRelease || v == verbForce) && verdict == lease.Released:
+		t.releases.Add(1)
+	}
+}
+
+// Totals returns the present counts.
+func (p *Pipeline) Totals() Totals {
+	return Totals{Acquires: p.totals.acquires.Load(), Releases: p.totals.releases.Load()}
 }

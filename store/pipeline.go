@@ -62,7 +62,7 @@ type Pipeline struct {
 	publish Publisher
 	observe Observer
 	linger  time.Duration
-	manual  bool
+	totals  totals
 
 	mu       sync.Mutex
 	lanes    [lanes]fifo
@@ -83,7 +83,7 @@ type Pipeline struct {
 // New starts a pipeline over a backend. Close stops it.
 func New(o Options) *Pipeline {
 	p := &Pipeline{
-		backend: o.Backend, publish: o.Publisher, observe: o.Observer, manual: o.Manual,
+		backend: o.Backend, publish: o.Publisher, observe: o.Observer,
 		linger:  min(o.Linger, time.Millisecond),
 		waiters: waiters{queues: make(map[lease.Key]*queue), perName: WaitersPerName, limit: WaitersInAll},
 		signal:  make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),

@@ -19,14 +19,23 @@ const (
 	walSmall   = 4 << 20         // a log up to this is left as it is
 )
 
-// Why a probe fails. The texts are shown to anyone who asks for readiness, so
-// they say no path and no error of the library.
-var (
-	ErrNotServing = errors.New("store has failed")
-	ErrFileGone   = errors.New("database file is gone")
-	ErrNoRoom     = errors.New("disk is nearly full")
-	ErrUnreadable = errors.New("database does not answer")
+// ProbeError is why a probe fails: one word that may be shown to anyone who
+// asks for readiness, so it says no path and no error of the library.
+type ProbeError string
+
+// Why a probe fails.
+const (
+	ErrNotServing ProbeError = "store_failed"
+	ErrFileGone   ProbeError = "file_gone"
+	ErrNoRoom     ProbeError = "disk_full"
+	ErrUnreadable ProbeError = "unreadable"
 )
+
+// Error implements error.
+func (e ProbeError) Error() string { return "sqlite: not ready: " + string(e) }
+
+// Reason is the word.
+func (e ProbeError) Reason() string { return string(e) }
 
 // Probe tells whether the store can serve. It reads one row through a
 // connection of its own and makes and writes nothing, not even a missing file.
@@ -47,8 +56,11 @@ func (s *Store) Probe(ctx context.Context) error {
 	return nil
 }
 
-// Size is the size of the main file in bytes, 0 if it can not be read.
-func (s *Store) Size() int64 {
+// Journal names the journal of the database.
+func (s *Store) Journal() string { return "wal" }
+
+// SizeBytes is the size of the main file, 0 if it can not be read.
+func (s *Store) SizeBytes() int64 {
 	info, err := os.Stat(s.at.path)
 	if err != nil {
 		return 0
