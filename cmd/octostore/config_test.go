@@ -68,15 +68,6 @@ func writeFile(t *testing.T, content string, mode os.FileMode) string {
 	return path
 }
 
-// github is the least that switches the sign-in on.
-func github() variables {
-	return variables{
-		"GITHUB_CLIENT_ID":     "id",
-		"GITHUB_CLIENT_SECRET": canary,
-		"OAUTH_DASHBOARD_URL":  "https://app.example.com/dashboard.html",
-	}
-}
-
 func TestConfigDefaults(t *testing.T) {
 	t.Parallel()
 	got, warnings := mustLoad(t, nil)
@@ -294,7 +285,7 @@ func TestConfigTokens(t *testing.T) {
 		if len(warnings) != 2 || warnings[0].Setting != "STATIC_TOKENS_FILE" {
 			t.Errorf("warnings %v, want one of the file's mode and one of the short token", warnings)
 		}
-		known, err := auth.NewCredentials(c.StaticTokens, c.AdminKey, auth.LabelUnder(keyOf(1)))
+		known, err := auth.NewCredentials(c.StaticTokens, c.AdminKey, func(string) string { return "token-0" })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -324,114 +315,6 @@ func TestConfigTokens(t *testing.T) {
 	t.Run("WarnsOfAcceptedIOErrors", func(t *testing.T) {
 		t.Parallel()
 		if _, warnings := mustLoad(t, variables{"OCTOSTORE_ACCEPT_IO_ERRORS": "yes"}); len(warnings) != 1 {
-			t.Errorf("warnings %v", warnings)
-		}
-	})
-}
-
-func TestConfigGitHub(t *testing.T) {
-	t.Parallel()
-
-	t.Run("SelfHosted", func(t *testing.T) {
-		t.Parallel()
-		env := github().
-			with("GITHUB_REDIRECT_URI", "https://API.example.com:8443/auth/github/callback").
-			with("OAUTH_DASHBOARD_URL", "https://app.example.com/dash/").
-			with("ADMIN_USERNAME", " Octocat ").
-			with("CORS_ORIGINS", "https://other.example.com")
-		c, _ := mustLoad(t, env)
-		want := githubConfig{
-			ClientID: "id", ClientSecret: auth.NewSecret(canary),
-			RedirectURI: "https://API.example.com:8443/auth/github/callback", APIOrigin: "https://api.example.com:8443",
-			DashboardURL: "https://app.example.com/dash", AdminUsername: "Octocat",
-		}
-		if diff := cmp.Diff(want, c.GitHub, cmp.AllowUnexported(auth.Secret{})); diff != "" {
-			t.Errorf("GitHub (-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff([]string{"https://other.example.com", "https://app.example.com"}, c.CORSOrigins); diff != "" {
-			t.Errorf("origins (-want +got):\n%s", diff)
-		}
-	})
-
-	t.Run("HostedServiceKnowsItsDashboard", func(t *testing.T) {
-		t.Parallel()
-		env := variables{"GITHUB_CLIENT_ID": "id", "GITHUB_CLIENT_SECRET": "s"}
-		for _, redirect := range []string{"https://api.octostore.io/auth/github/callback", "https://API.octostore.io:443/auth/github/callback"} {
-			c, _ := mustLoad(t, env.with("GITHUB_REDIRECT_URI", redirect))
-			if c.GitHub.DashboardURL != "https://octostore.io/dashboard.html" || !cmp.Equal(c.CORSOrigins, []string{"https://octostore.io"}) {
-				t.Errorf("%s: %+v, %v", redirect, c.GitHub, c.CORSOrigins)
-			}
-		}
-	})
-
-	t.Run("LoopbackMayUseHTTP", func(t *testing.T) {
-		t.Parallel()
-		for _, base := range []string{"http://localhost:3000", "http://LOCALHOST", "http://127.0.0.1:3000", "http://127.1.2.3", "http://[::1]:3000"} {
-			c, _ := mustLoad(t, github().with("GITHUB_REDIRECT_URI", base+"/auth/github/callback").with("OAUTH_DASHBOARD_URL", base+"/dashboard.html"))
-			if c.GitHub.DashboardURL != base+"/dashboard.html" {
-				t.Errorf("%s: dashboard %q", base, c.GitHub.DashboardURL)
-			}
-		}
-	})
-
-	t.Run("RedirectDoesNotMatterWithoutIt", func(t *testing.T) {
-		t.Parallel()
-		if c, _ := mustLoad(t, variables{"GITHUB_REDIRECT_URI": "nonsense"}); c.GitHub.enabled() {
-			t.Error("GitHub is on")
-		}
-	})
-
-	t.Run("DoesNotListAnOriginTwice", func(t *testing.T) {
-		t.Parallel()
-		c, _ := mustLoad(t, github().with("CORS_ORIGINS", "https://app.example.com"))
-		if len(c.CORSOrigins) != 1 {
-			t.Errorf("origins %v", c.CORSOrigins)
-		}
-	})
-}
-
-func TestConfigServerKey(t *testing.T) {
-	t.Parallel()
-	// 0xf7 and its followers need the two characters in which the alphabets differ.
-	key := keyOf(0xf7)
-	spellings := map[string]string{
-		"StandardPadded":   base64.StdEncoding.EncodeToString(key),
-		"StandardUnpadded": base64.RawStdEncoding.EncodeToString(key),
-		"URLPadded":        base64.URLEncoding.EncodeToString(key),
-		"URLUnpadded":      base64.RawURLEncoding.EncodeToString(key),
-		"LowerHex":         fmt.Sprintf("%x", key),
-		"UpperHex":         fmt.Sprintf("%X", key),
-	}
-	for name, text := range spellings {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for source, env := range map[string]variables{
-				"value": {"OCTOSTORE_SECRET_KEY": text},
-				"file":  {"OCTOSTORE_SECRET_KEY_FILE": writeFile(t, text+"\n", 0o600)},
-			} {
-				c, warnings := mustLoad(t, env)
-				if c.SecretKey.Reveal() != string(key) || len(warnings) != 0 {
-					t.Errorf("%s: another key, or warnings %v", source, warnings)
-				}
-			}
-		})
-	}
-
-	t.Run("PreviousKeysInOrder", func(t *testing.T) {
-		t.Parallel()
-		c, _ := mustLoad(t, variables{"OCTOSTORE_SECRET_KEY_PREVIOUS": spellings["URLUnpadded"] + " , " + fmt.Sprintf("%x", keyOf(2))})
-		if len(c.PreviousSecretKeys) != 2 || c.PreviousSecretKeys[0].Reveal() != string(key) || c.PreviousSecretKeys[1].Reveal() != string(keyOf(2)) || c.SecretKey.IsSet() {
-			t.Errorf("%d previous keys, or other ones", len(c.PreviousSecretKeys))
-		}
-		if c, _ := mustLoad(t, variables{"OCTOSTORE_SECRET_KEY_PREVIOUS": " "}); len(c.PreviousSecretKeys) != 0 {
-			t.Error("a blank list has keys")
-		}
-	})
-
-	t.Run("WarnsOfFileThatOthersCanRead", func(t *testing.T) {
-		t.Parallel()
-		_, warnings := mustLoad(t, variables{"OCTOSTORE_SECRET_KEY_FILE": writeFile(t, spellings["LowerHex"], 0o444)})
-		if len(warnings) != 1 || warnings[0].Setting != "OCTOSTORE_SECRET_KEY_FILE" {
 			t.Errorf("warnings %v", warnings)
 		}
 	})
