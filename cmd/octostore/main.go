@@ -36,15 +36,28 @@ type stdio struct {
 }
 
 func main() {
-	// The first signal asks for a graceful stop. After it the signals have their
-	// ordinary effect again, so a second one ends the process at once.
-	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, restore)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		// The first signal asks for a graceful stop, the second ends it at once.
+		<-signals
+		cancel()
+		os.Exit(signalCode(<-signals))
+	}()
 	err := run(ctx, os.Args[1:], os.LookupEnv, stdio{os.Stdout, os.Stderr})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "octostore:", err)
 	}
 	os.Exit(exitCode(err))
+}
+
+// signalCode is what a process ended by a signal ends with, as a shell tells it.
+func signalCode(sig os.Signal) int {
+	if s, ok := sig.(syscall.Signal); ok {
+		return 128 + int(s)
+	}
+	return exitInternal
 }
 
 // exitCode returns what the process ends with.

@@ -70,10 +70,10 @@ func serve(ctx context.Context, lookup func(string) (string, bool), io stdio) (e
 		return &exitError{exitStartup, err}
 	}
 	for _, w := range warnings {
-		s.log.Warn("configuration", "setting", w.Setting, "warning", w.Text)
+		s.log.WarnContext(ctx, "configuration", "setting", w.Setting, "warning", w.Text)
 	}
 	for _, w := range s.store.Warnings() {
-		s.log.Warn("database", "warning", w)
+		s.log.WarnContext(ctx, "database", "warning", w)
 	}
 	return s.run(ctx)
 }
@@ -194,7 +194,7 @@ func (s *server) run(ctx context.Context) error {
 		case <-hup:
 			s.reload()
 		case <-ctx.Done():
-			s.log.Info("stopping")
+			s.log.InfoContext(ctx, "stopping")
 			return s.stop(ctx)
 		case <-s.store.Failed():
 			// What is on the disk can not be known any more: nobody gets another
@@ -215,10 +215,10 @@ func (s *server) stop(ctx context.Context) error {
 	shut, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.ShutdownTimeout)
 	defer cancel()
 	if err := s.http.Shutdown(shut); err != nil {
-		s.log.Warn("some requests did not end in time and were cut off", "error", err)
+		s.log.WarnContext(ctx, "some requests did not end in time and were cut off", "error", err)
 		_ = s.http.Close()
 	}
-	s.log.Info("stopped")
+	s.log.InfoContext(ctx, "stopped")
 	return nil
 }
 
