@@ -23,7 +23,7 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## prepare a fresh machine: modules, and the programs that the tests call
-	@missing=; for p in gcc:build-essential jq:jq curl:curl strace:strace unshare:util-linux sqlite3:sqlite3; do \
+	@missing=; for p in gcc:build-essential jq:jq curl:curl nginx:nginx-light strace:strace unshare:util-linux sqlite3:sqlite3; do \
 		command -v "$${p%%:*}" >/dev/null || missing="$$missing $${p#*:}"; done; \
 	if [ -n "$$missing" ]; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -50,8 +50,9 @@ cover: ## every test, and the covered lines in bin/coverage.html
 	$(GO) tool cover -html=bin/coverage.out -o bin/coverage.html
 	$(GO) tool cover -func=bin/coverage.out | tail -n 1
 
-bench: ## the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: ## compare with etcd, Redis and the HTTP limit: 10 minutes; BENCHFLAGS=-quick takes one
+	@mkdir -p bin
+	cd bench && CGO_ENABLED=0 $(GO) build -o ../bin/bench . && ../bin/bench -json ../bin/bench.json $(BENCHFLAGS)
 
 # Go before 1.27 now and then fails a target at the end of its time with "context
 # deadline exceeded" and nothing found (golang/go#75804). That, and no other failure,

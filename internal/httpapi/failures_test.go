@@ -122,11 +122,17 @@ func TestStoreFailures(t *testing.T) {
 	})
 }
 
+// logText is the log so far, the lines that still wait for company included.
+func (s *server) logText() string {
+	s.telemetry.Flush()
+	return s.logs.String()
+}
+
 // logged returns the lines of the log that have a message.
 func (s *server) logged(message string) []map[string]any {
 	s.t.Helper()
 	var found []map[string]any
-	for _, line := range bytes.Split([]byte(s.logs.String()), []byte("\n")) {
+	for _, line := range bytes.Split([]byte(s.logText()), []byte("\n")) {
 		var entry map[string]any
 		if json.Unmarshal(line, &entry) == nil && entry["msg"] == message {
 			found = append(found, entry)
@@ -164,7 +170,7 @@ func TestAPanicIsAnsweredCountedAndLogged(t *testing.T) {
 	if stack, _ := lines[0]["stack"].(string); !strings.Contains(stack, "failures_test.go") {
 		t.Fatalf("the stack does not name the line: %q", stack)
 	}
-	if strings.Contains(s.logs.String(), secret) || strings.Contains(string(r.body), secret) {
+	if strings.Contains(s.logText(), secret) || strings.Contains(string(r.body), secret) {
 		t.Fatal("what was panicked with was told")
 	}
 	if !strings.Contains(s.scrape(), "octostore_panics_recovered_total 1") {

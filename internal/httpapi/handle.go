@@ -155,21 +155,14 @@ func (a *API) logRequest(x *exchange, status int, took time.Duration) {
 	if x.quiet {
 		level = slog.LevelDebug
 	}
-	if !a.log.Enabled(x.ctx, level) {
-		return
-	}
 	route := x.template
 	if route == "" {
 		route = "unmatched"
 	}
-	a.log.LogAttrs(x.ctx, level, "request",
-		slog.String("route", route),
-		slog.String("method", telemetry.Clip(x.r.Method, 16)),
-		slog.Int("status", status),
-		slog.String("code", string(x.code)),
-		slog.Float64("ms", float64(took.Microseconds())/1000),
-		slog.Int64("bytes", x.written),
-		slog.String("client", x.client.Key))
+	a.telemetry.LogAccess(x.ctx, level, telemetry.Access{
+		Route: route, Method: x.r.Method, Status: status, Code: string(x.code),
+		Took: took, Bytes: x.written, Client: x.client.Key,
+	})
 }
 
 // recycle keeps x for another request.

@@ -92,7 +92,7 @@ func TestClientIdentity(t *testing.T) {
 			r.want(t, want, code)
 		}
 		warnings := 0
-		for _, line := range strings.Split(s.logs.String(), "\n") {
+		for _, line := range strings.Split(s.logText(), "\n") {
 			if strings.Contains(line, "TRUSTED_PROXIES") {
 				warnings++
 			}
@@ -100,7 +100,7 @@ func TestClientIdentity(t *testing.T) {
 		if warnings != 1 {
 			t.Fatalf("%d warnings, want one", warnings)
 		}
-		if strings.Contains(s.logs.String(), "198.51.100.") {
+		if strings.Contains(s.logText(), "198.51.100.") {
 			t.Fatal("the log shows an address that somebody made up")
 		}
 	})

@@ -42,6 +42,9 @@ type Telemetry struct {
 	tracer     trace.Tracer
 	propagator propagation.TextMapPropagator
 
+	lines  *logBuffer
+	access *accessLog // nil where requests go through the logger like all else
+
 	problems *problemLog
 	closers  []func(context.Context) error // in the order of shutting down
 	shutdown sync.Once
@@ -69,7 +72,8 @@ func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 		return nil, err
 	}
 
-	local := newLogHandler(cfg.LogWriter, s.logLevel, s.logJSON)
+	lines := &logBuffer{w: cfg.LogWriter}
+	local := newLogHandler(lines, s.logLevel, s.logJSON)
 	t := &Telemetry{
 		logger:     slog.New(local),
 		metrics:    NewMetrics(cfg.Version, cfg.Routes, cfg.Codes),
@@ -77,6 +81,10 @@ func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 		tracer:     offTracer{},
 		propagator: newCallerPropagator(),
 		problems:   newProblemLog(slog.New(local)),
+		lines:      lines,
+	}
+	if s.logJSON && !s.logs {
+		t.access = &accessLog{buffer: lines}
 	}
 	if s.traces || s.metrics || s.logs {
 		if err := t.startExport(ctx, cfg, s, local); err != nil {
@@ -106,6 +114,9 @@ func (t *Telemetry) TracerProvider() trace.TracerProvider { return t.provider }
 // Propagator reads and writes the W3C headers traceparent, tracestate and baggage.
 func (t *Telemetry) Propagator() propagation.TextMapPropagator { return t.propagator }
 
+// Flush writes the lines of requests that wait to be written together.
+func (t *Telemetry) Flush() { t.lines.Flush() }
+
 // Shutdown flushes and stops what Start began: spans, then metrics, then log records, so that a failure of the first two
 // can still be logged. It waits as long as ctx allows. Only the first call does something; every call returns its result.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
@@ -115,6 +126,7 @@ func (t *Telemetry) Shutdown(ctx context.Context) error {
 			errs = append(errs, stop(ctx))
 		}
 		t.problems.silence()
+		t.lines.Flush()
 		if err := errors.Join(errs...); err != nil {
 			t.shutErr = fmt.Errorf("telemetry: flush: %w", err)
 		}
