@@ -41,7 +41,9 @@ type serverKey struct {
 	lease, webhook, digest []byte
 }
 
-// NewKeyring returns a keyring. Every key must have KeySize bytes.
+// NewKeyring returns a keyring. Every key must have KeySize bytes. A key may
+// be given twice; two different keys with one KeyID are refused, because the
+// rows of one would be judged by the other.
 func NewKeyring(current []byte, previous ...[]byte) (*Keyring, error) {
 	k := &Keyring{keys: make(map[KeyID]*serverKey)}
 	for i, secret := range append([][]byte{current}, previous...) {
@@ -52,9 +54,12 @@ func NewKeyring(current []byte, previous ...[]byte) (*Keyring, error) {
 		if i == 0 {
 			k.current = sk
 		}
-		if _, dup := k.keys[sk.id]; !dup {
+		switch known := k.keys[sk.id]; {
+		case known == nil:
 			k.keys[sk.id] = sk
 			k.order = append(k.order, sk)
+		case !hmac.Equal(known.lease, sk.lease):
+			return nil, fmt.Errorf("lease: server key %d: its id is that of another key", i+1)
 		}
 	}
 	return k, nil
@@ -100,7 +105,7 @@ func (k *Keyring) Capability(key Key, ref Ref, id KeyID) (Capability, error) {
 	}
 	mac := hmac.New(sha256.New, sk.lease)
 	var term [8]byte
-	binary.BigEndian.PutUint64(term[:], uint64(ref.Term))
+	binary.BigEndian.PutUint64(term[:], uint64(ref.Term)) //nolint:gosec // the bits, not the number
 	writeParts(mac, []byte(key.Kind().String()), []byte(key.Tenant()), []byte(key.Name()), term[:], ref.Nonce[:])
 	var c Capability
 	mac.Sum(c[:0])

@@ -1,6 +1,9 @@
 package lease
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Instant is a point on the deciding clock, in nanoseconds from an origin
 // that only the clock knows. The deciding clock never steps and, on a single
@@ -8,11 +11,16 @@ import "time"
 // different boots, or of different stores, must not be compared.
 type Instant int64
 
-// Add returns the instant d later, saturating instead of wrapping.
+// Add returns the instant d later, or earlier if d is negative. It saturates
+// instead of wrapping: a deadline beyond the end of time must not be one that
+// has passed.
 func (i Instant) Add(d time.Duration) Instant {
 	s := i + Instant(d)
-	if d > 0 && s < i {
-		return 1<<63 - 1
+	switch {
+	case d > 0 && s < i:
+		return math.MaxInt64
+	case d < 0 && s > i:
+		return math.MinInt64
 	}
 	return s
 }

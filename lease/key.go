@@ -36,10 +36,13 @@ func ElectionKey(room string) Key { return NewKey(Election, "", room) }
 // LockKey returns the key of a lock inside a tenant.
 func LockKey(tenant, name string) Key { return NewKey(Lock, tenant, name) }
 
-// NewKey returns the key made of its parts. It panics if the tenant contains
-// a NUL byte, which no accepted tenant does: two names sharing a key would
-// share a lease.
+// NewKey returns the key made of its parts. It panics if the kind is not one
+// of the two, or if the tenant contains a NUL byte, which no accepted tenant
+// does: two names sharing a key would share a lease.
 func NewKey(kind Kind, tenant, name string) Key {
+	if kind != Election && kind != Lock {
+		panic("lease: key of no kind")
+	}
 	if strings.IndexByte(tenant, 0) >= 0 {
 		panic("lease: tenant with a NUL byte")
 	}

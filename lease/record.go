@@ -109,10 +109,7 @@ func (r *Record) freeAt() Instant {
 	if !r.Held {
 		return r.Free
 	}
-	if d := r.delay(); d > 0 {
-		return r.Lease.Deadline.Add(d)
-	}
-	return r.Lease.Deadline
+	return r.Lease.Deadline.Add(r.delay())
 }
 
 // GrantableAt returns the instant from which the name can be granted if its
@@ -139,14 +136,21 @@ func (r *Record) ExpiresAt(now Now) Wall {
 	return steady(r.Lease.Expires, derived)
 }
 
-// AvailableAt is the end of the lock-delay for display at now.
+// AvailableAt is the end of the lock-delay for display at now. It is
+// meaningful while Cooling, and the same before and after the end of the lease
+// was recorded.
 func (r *Record) AvailableAt(now Now) Wall {
-	free := r.freeAt()
-	derived := now.Wall.Add(free.Sub(now.At))
 	if r.Held {
-		return derived
+		return r.lapse(now).Wall.Add(r.delay())
 	}
-	return steady(r.FreeWall, derived)
+	return steady(r.FreeWall, now.Wall.Add(r.Free.Sub(now.At)))
+}
+
+// lapse is the deadline of the present lease on both clocks. Its wall time
+// follows from the expiry that was announced, so that whoever records the end,
+// and when, makes no difference to what is told of it.
+func (r *Record) lapse(now Now) Now {
+	return Now{At: r.Lease.Deadline, Wall: r.ExpiresAt(now).Add(Guard(r.Lease.TTL))}
 }
 
 func steady(told, derived Wall) Wall {
@@ -210,7 +214,7 @@ func (r Record) Reanchor(now Now, lastSeen Instant) Record {
 		r.Free = now.At.Add(r.Last.Delay)
 		r.FreeWall = now.Wall.Add(r.Last.Delay)
 	default:
-		r.Free = 0
+		r.Free, r.FreeWall = 0, 0
 	}
 	if r.Last != nil {
 		last := *r.Last

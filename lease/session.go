@@ -34,7 +34,13 @@ func (s Session) Settle(now Now) (Session, bool) {
 	if s.Over || now.At < s.Deadline {
 		return s, false
 	}
-	return s.end(Now{At: s.Deadline, Wall: now.Wall.Add(s.Deadline.Sub(now.At))}, BySession), true
+	return s.end(Now{At: s.Deadline, Wall: s.ExpiresAt(now).Add(Guard(s.TTL))}, BySession), true
+}
+
+// ExpiresAt is Record.ExpiresAt for a session.
+func (s *Session) ExpiresAt(now Now) Wall {
+	derived := now.Wall.Add(s.Deadline.Sub(now.At) - Guard(s.TTL))
+	return steady(s.Expires, derived)
 }
 
 // Keepalive extends a live session by its own TTL: Confirmed, or

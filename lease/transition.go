@@ -31,8 +31,7 @@ func (r Record) Settle(now Now) (Record, []Event) {
 	if !r.Held || now.At < r.Lease.Deadline {
 		return r, nil
 	}
-	at := Now{At: r.Lease.Deadline, Wall: now.Wall.Add(r.Lease.Deadline.Sub(now.At))}
-	next, ev := r.end(at, now, ByExpiry, r.delay())
+	next, ev := r.end(r.lapse(now), now, ByExpiry, r.delay())
 	return next, []Event{ev}
 }
 
@@ -199,17 +198,16 @@ func (r Record) ForceRelease(now Now) (Record, Outcome, []Event) {
 }
 
 // EndWithSession ends the lease if it is bound to the session, as of the
-// instant at which the session ended. The lock-delay counts from there.
+// instant at which the session ended: Released. The lock-delay counts from
+// there. If the lease's own deadline came first it expired then. A lease that
+// is not bound to the session is NotHeld, and goes on if it lives.
 func (r Record) EndWithSession(now, ended Now, session Digest, reason Reason) (Record, Outcome, []Event) {
-	if r.Held && r.Lease.Deadline <= ended.At {
-		// Its own deadline came first.
-		ended = Now{At: r.Lease.Deadline, Wall: now.Wall.Add(r.Lease.Deadline.Sub(now.At))}
-	}
 	if !r.Held || session.IsZero() || r.session() != session {
-		return r.answer(now, NotHeld, nil)
+		r, events := r.Settle(now)
+		return r.answer(now, NotHeld, events)
 	}
-	if r.Lease.Deadline == ended.At {
-		reason = ByExpiry
+	if r.Lease.Deadline <= ended.At {
+		ended, reason = r.lapse(now), ByExpiry
 	}
 	next, ev := r.end(ended, now, reason, r.delay())
 	return next.answer(now, Released, []Event{ev})
