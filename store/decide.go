@@ -132,6 +132,12 @@ func (p *Pipeline) handOver(g *group, tx Tx, key lease.Key) {
 			return
 		}
 		rec := tx.Record(key)
+		if rec.Held {
+			// An earlier step of the group gave it away: a wake that outlived its
+			// queue, or that was set anew after a failed group, comes too late.
+			p.mu.Unlock()
+			return
+		}
 		if now.At < rec.Free {
 			p.waiters.wakeAt(rec.Free, key)
 			p.mu.Unlock()

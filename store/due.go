@@ -1,6 +1,11 @@
 package store
 
-import "github.com/octostore/octostore/lease"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/octostore/octostore/lease"
+)
 
 // dueHeap orders the entries that hold a lease by deadline. Each entry knows
 // its slot, so a renewal moves it in logarithmic time and nothing is ever
@@ -124,4 +129,17 @@ func (l *idleList) remove(e *entry) {
 	}
 	e.prev, e.next = nil, nil
 	l.n--
+}
+
+// sort puts the list in the order in which the leases ended.
+func (l *idleList) sort() {
+	entries := make([]*entry, 0, l.n)
+	for e := l.front; e != nil; e = e.next {
+		entries = append(entries, e)
+	}
+	slices.SortStableFunc(entries, func(a, b *entry) int { return cmp.Compare(a.rec.Last.At, b.rec.Last.At) })
+	*l = idleList{}
+	for _, e := range entries {
+		l.push(e)
+	}
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/octostore/octostore/lease"
@@ -64,13 +65,13 @@ func (p *Pipeline) gather() *group {
 	g.reset()
 	g.began = time.Now()
 	now := p.backend.Now()
-	if g.began.After(p.retryAt) {
+	if !g.began.Before(p.retryAt) {
 		g.due = p.backend.Due(now, GroupSize/2)
 		g.stale = p.backend.Stale(now, CleanSize)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.waiters.wakes) > 0 && g.began.After(p.retryAt) {
+	if len(p.waiters.wakes) > 0 && !g.began.Before(p.retryAt) {
 		g.wakes = p.waiters.dueWakes(now.At, GroupSize/4)
 	}
 	p.observe.QueueDepth(first.String(), p.lanes[first].len())
@@ -182,10 +183,7 @@ func (p *Pipeline) fail(g *group, err error) {
 	back := make(map[*request]bool)
 	if !unknown {
 		for i := len(g.taken) - 1; i >= 0; i-- {
-			p.waiters.putBack(g.taken[i])
-			for _, r := range g.taken[i].callers {
-				back[r] = true
-			}
+			p.returnPlace(g.taken[i], unavailable, back)
 		}
 	}
 	for _, r := range g.joined {
@@ -211,4 +209,24 @@ func (p *Pipeline) fail(g *group, err error) {
 		p.waiters.wakeAt(0, key)
 	}
 	p.observe.Waiters(int64(p.waiters.total))
+}
+
+// returnPlace gives a place back to the callers who were chosen in a group that
+// did not happen. Whoever meanwhile stopped watching its wait gets an answer
+// instead: nobody would wake it again. The caller holds mu.
+func (p *Pipeline) returnPlace(pl *place, unavailable error, back map[*request]bool) {
+	p.waiters.putBack(pl)
+	for _, r := range slices.Clone(pl.callers) {
+		err := errWaitOver
+		switch {
+		case p.draining:
+			err = unavailable
+		case !r.leaving:
+			back[r] = true
+			continue
+		}
+		p.waiters.leave(r)
+		r.done <- answer{err: err}
+		back[r] = true
+	}
 }

@@ -51,6 +51,9 @@ type ImageOptions struct {
 	Grants  func() bool      // whether new leases may begin; nil for always
 	Fault   func() error     // non-nil once the store serves nothing more; nil for never
 	Gauges  func(ImageStats) // told after each group; may be nil
+	// Breached is told when a change would break an invariant. Nothing of its
+	// group was applied. It may be nil.
+	Breached func(error)
 }
 
 // ImageStats are the sizes of an image.
@@ -112,6 +115,16 @@ func (m *Image) Load(row Row) error {
 	m.place(&entry{rec: row.Record, id: row.ID, slot: noSlot})
 	m.nextID = max(m.nextID, row.ID+1)
 	return nil
+}
+
+// Loaded ends the loading: it puts the ended names in the order in which they
+// ended, which is not the order of their rows, so that the oldest go first.
+func (m *Image) Loaded() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.idle {
+		m.idle[i].sort()
+	}
 }
 
 // SetFloor sets the term floor while the store is being opened.

@@ -20,6 +20,7 @@ type imageTx struct {
 	events []lease.Event
 	rows   []Row
 	drop   []int64
+	breach error
 }
 
 type change struct {
@@ -67,8 +68,9 @@ func (t *imageTx) Live(scope lease.Scope) int64 { return t.m.live[scope] + t.liv
 
 // Put implements Tx.
 func (t *imageTx) Put(rec lease.Record, events []lease.Event) {
-	was := t.Record(rec.Key).Held
-	if was != rec.Held {
+	was := t.Record(rec.Key)
+	t.breach = errors.Join(t.breach, breachOf(&was, &rec))
+	if was.Held != rec.Held {
 		if rec.Held {
 			t.live[rec.Key.Scope()]++
 		} else {
@@ -82,6 +84,26 @@ func (t *imageTx) Put(rec lease.Record, events []lease.Event) {
 		t.work = append(t.work, change{rec: rec, e: t.m.names[rec.Key]})
 	}
 	t.events = append(t.events, events...)
+}
+
+// Breach is an invariant that a change would break. The kernel keeps them; this
+// is the last look before the disk, and it stays on in production.
+type Breach string
+
+// Error implements error.
+func (b Breach) Error() string { return "store: invariant broken: " + string(b) }
+
+// breachOf compares a record with the one it replaces.
+func breachOf(was, next *lease.Record) error {
+	switch {
+	case next.Revision <= was.Revision:
+		return Breach("revision_rises")
+	case next.Term < was.Term, next.Term == was.Term && next.Held && !was.Held:
+		return Breach("term_rises")
+	case was.Held && next.Held && was.Ref() != next.Ref() && (next.Last == nil || next.Last.Ref != was.Ref()):
+		return Breach("one_holder")
+	}
+	return nil
 }
 
 // Drop implements Tx. A name that the group changed, or that is held, stays.
@@ -100,6 +122,12 @@ func (t *imageTx) Commit(ctx context.Context) (Commit, error) {
 	defer t.reset()
 	if len(t.work) == 0 {
 		return Commit{}, nil
+	}
+	if t.breach != nil {
+		if t.m.opt.Breached != nil {
+			t.m.opt.Breached(t.breach)
+		}
+		return Commit{}, fmt.Errorf("%w: %w", lease.ErrUnavailable, t.breach)
 	}
 	next := t.m.nextID
 	for i := range t.work {
@@ -162,4 +190,5 @@ func (t *imageTx) reset() {
 	t.work, t.rows, t.drop, t.events = t.work[:0], t.rows[:0], t.drop[:0], t.events[:0]
 	clear(t.index)
 	clear(t.live)
+	t.breach = nil
 }

@@ -165,7 +165,9 @@ func (p *Pipeline) withdraw(r *request, lanesToo bool) bool {
 			r.state = gone // skipped when its turn comes
 			return true
 		}
-	case decided, gone:
+	case decided:
+		r.leaving = true
+	case gone:
 	}
 	return false
 }

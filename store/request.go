@@ -45,6 +45,7 @@ type request struct {
 	enqueued time.Time
 	lane     lane
 	state    state
+	leaving  bool   // its caller left, or its wait ended, while it was being decided
 	place    *place // while waiting
 	done     chan answer
 }

@@ -73,7 +73,8 @@ func (l location) dsn(readOnly bool) string {
 // rawConn is a connection of the driver used directly, without database/sql:
 // the one writer makes every commit and pays for every layer.
 type rawConn struct {
-	conn driver.Conn
+	conn     driver.Conn
+	prepared []driver.Stmt // closed with it: an open one would keep the file open
 }
 
 func openRaw(ctx context.Context, l location) (*rawConn, error) {
@@ -81,7 +82,7 @@ func openRaw(ctx context.Context, l location) (*rawConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rawConn{c}
+	r := &rawConn{conn: c}
 	if err := r.verify(ctx, false); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -105,7 +106,16 @@ func (r *rawConn) verify(ctx context.Context, readOnly bool) error {
 	return nil
 }
 
-func (r *rawConn) close() error { return r.conn.Close() }
+// close ends the connection and with it a transaction that is still open. A
+// connection with statements left would live on inside the library, with its
+// locks and its files.
+func (r *rawConn) close() error {
+	var errs []error
+	for _, s := range r.prepared {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, r.conn.Close())...)
+}
 
 func (r *rawConn) exec(ctx context.Context, query string, args ...driver.Value) (int64, error) {
 	e, ok := r.conn.(driver.ExecerContext)
@@ -163,8 +173,9 @@ func (r *rawConn) prepare(ctx context.Context, query string) (driver.StmtExecCon
 	}
 	x, ok := s.(driver.StmtExecContext)
 	if !ok {
-		return nil, errors.New("the driver's statements can not execute")
+		return nil, errors.Join(errors.New("the driver's statements can not execute"), s.Close())
 	}
+	r.prepared = append(r.prepared, s)
 	return x, nil
 }
 
@@ -188,7 +199,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rawConn{conn}
+	r := &rawConn{conn: conn}
 	if err := r.verify(ctx, c.readOnly); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}

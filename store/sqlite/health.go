@@ -114,8 +114,8 @@ func (s *Store) Housekeep() {
 	if info, err := os.Stat(s.at.beside("-wal")); err == nil {
 		wal = info.Size()
 	}
-	if wal > walSmall && (s.writer.idleFor(idleBefore) || wal > walAlarm) {
-		if err := s.writer.checkpoint(); err != nil && wal > walAlarm {
+	if low := s.room.low.Load() && wal > 0; low || wal > walSmall && (s.writer.idleFor(idleBefore) || wal > walAlarm) {
+		if err := s.writer.checkpoint(context.Background()); err != nil && wal > walAlarm {
 			s.log.Warn("the log of the database can not be emptied", "bytes", wal, "error", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"strings"
 	"time"
 
@@ -151,37 +152,46 @@ func (c *rowCodec) decode(values []driver.Value) (store.Row, error) {
 	}
 	r := lease.Record{
 		Key: lease.NewKey(kind, tenant, name), Term: lease.Term(d.int()), Revision: d.int(),
-		Rebase: d.int() != 0, Held: d.int() != 0,
+		Rebase: d.flag(), Held: d.flag(),
 	}
 	var l lease.Lease
-	copy(l.Nonce[:], d.bytes(len(l.Nonce), !r.Held))
-	l.KeyID = lease.KeyID(d.optInt(r.Held)) //nolint:gosec // written from a KeyID, under the checksum
+	if r.Held {
+		copy(l.Nonce[:], d.bytes(len(l.Nonce), false))
+	} else {
+		d.empty(1)
+	}
+	l.KeyID = lease.KeyID(d.within(d.optInt(r.Held), math.MaxUint32)) //nolint:gosec // within
 	l.TTL = time.Duration(d.optInt(r.Held))
 	l.Deadline = lease.Instant(d.optInt(r.Held))
 	l.Granted, l.Expires, l.Renewed = lease.Wall(d.optInt(r.Held)), lease.Wall(d.optInt(r.Held)), lease.Wall(d.optInt(r.Held))
 	l.Label = d.optText(r.Held)
-	l.Described = d.peek() != nil
+	l.Described = r.Held && d.peek() != nil
 	l.Metadata = d.optText(l.Described)
-	l.Idem = d.idem()
-	if bound := d.peek() != nil; bound {
+	if l.Idem = d.idem(); l.Idem != nil {
+		d.bad = d.bad || !r.Held
+	}
+	if bound := r.Held && d.peek() != nil; bound {
 		b := &lease.Binding{Principal: d.text()}
+		given := d.peek() != nil
 		copy(b.Session[:], d.bytes(len(b.Session), true))
-		b.Ephemeral, b.LockDelay = d.int() != 0, time.Duration(d.int())
+		d.bad = d.bad || given && b.Session.IsZero()
+		b.Ephemeral, b.LockDelay = d.flag(), time.Duration(d.int())
 		l.Bound = b
 	} else {
-		d.skip(4)
+		d.empty(4)
 	}
 	r.Lease = l
 	r.Free, r.FreeWall = lease.Instant(d.int()), lease.Wall(d.int())
 	if last := d.peek() != nil; last {
 		p := &lease.Past{Ref: lease.Ref{Term: lease.Term(d.int())}}
 		copy(p.Nonce[:], d.bytes(len(p.Nonce), false))
-		p.KeyID, p.Reason = lease.KeyID(d.int()), lease.Reason(d.int()) //nolint:gosec // as above
+		p.KeyID = lease.KeyID(d.within(d.int(), math.MaxUint32))  //nolint:gosec // within
+		p.Reason = lease.Reason(d.within(d.int(), math.MaxUint8)) //nolint:gosec // within
 		p.Idem = d.idem()
 		p.At, p.Wall, p.Delay = lease.Instant(d.int()), lease.Wall(d.int()), time.Duration(d.int())
 		r.Last = p
 	} else {
-		d.skip(pastColumns)
+		d.empty(pastColumns)
 	}
 	if d.bad {
 		return row, fmt.Errorf("%w: types of row %d", errRowDamaged, row.ID)
@@ -206,7 +216,24 @@ func (d *cursor) next() driver.Value {
 	return v
 }
 
-func (d *cursor) skip(n int) { d.i += n }
+// empty steps over columns that must hold nothing.
+func (d *cursor) empty(n int) {
+	for range n {
+		d.bad = d.next() != nil || d.bad
+	}
+}
+
+// flag reads a column that is 0 or 1.
+func (d *cursor) flag() bool { return d.within(d.int(), 1) == 1 }
+
+// within passes a number on that must be from 0 to most.
+func (d *cursor) within(v, most int64) int64 {
+	if v < 0 || v > most {
+		d.bad = true
+		return 0
+	}
+	return v
+}
 
 func (d *cursor) int() int64 {
 	v, ok := d.next().(int64)
@@ -251,8 +278,7 @@ func (d *cursor) bytes(n int, optional bool) []byte {
 
 func (d *cursor) idem() *lease.Idempotency {
 	if d.peek() == nil {
-		d.bad = d.bad || d.values[d.i+1] != nil
-		d.skip(2)
+		d.empty(2)
 		return nil
 	}
 	var i lease.Idempotency

@@ -39,6 +39,7 @@ type diskRoom struct {
 	at     location
 	statfs func(dir string) (Space, error)
 	low    atomic.Bool // below minFree, or a write found the disk full
+	gaveUp atomic.Bool // the ballast was given up and is not made again yet
 }
 
 func (d *diskRoom) threshold(s Space) uint64 { return min(minFree, s.Total/spaceShare) }
@@ -52,6 +53,10 @@ func (d *diskRoom) check() (s Space, changed bool, err error) {
 		return s, false, err
 	}
 	low := s.Free < d.threshold(s)
+	if d.gaveUp.Load() {
+		// The room that the ballast made is for those who hold, not for new leases.
+		low = s.Free < d.threshold(s)+2*uint64(d.ballastSize(s)) //nolint:gosec // positive
+	}
 	changed = d.low.Swap(low) != low
 	if !low {
 		d.load(s)
@@ -63,7 +68,11 @@ func (d *diskRoom) check() (s Space, changed bool, err error) {
 // those who hold can go on.
 func (d *diskRoom) full() (gaveUp bool) {
 	d.low.Store(true)
-	return os.Remove(d.at.beside(".ballast")) == nil
+	if os.Remove(d.at.beside(".ballast")) != nil {
+		return false
+	}
+	d.gaveUp.Store(true)
+	return true
 }
 
 // load makes the ballast if there is room for it beside what is kept free.
@@ -78,7 +87,9 @@ func (d *diskRoom) load(s Space) {
 	}
 	if err := errors.Join(allocate(f, size), f.Close()); err != nil {
 		_ = os.Remove(path)
+		return
 	}
+	d.gaveUp.Store(false)
 }
 
 // allocate reserves real blocks: a sparse file would be no reserve.

@@ -7,7 +7,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
@@ -24,6 +23,7 @@ type Observer interface {
 	WalBytes(n int64)
 	DiskFreeBytes(n int64)
 	StoreHealthy(ok bool)
+	InvariantViolation(rule string)
 }
 
 // Options configures a Store. The zero value serves.
@@ -78,7 +78,7 @@ func Open(ctx context.Context, database string, o Options) (_ *Store, err error)
 		o.Boot = bootclock.Current
 	}
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Statfs == nil {
 		o.Statfs = statfs
@@ -110,11 +110,11 @@ func Open(ctx context.Context, database string, o Options) (_ *Store, err error)
 	if o.Observer != nil {
 		p.Observer = o.Observer
 	}
-	s.Pipeline = store.New(p)
+	s.Pipeline = store.New(p) //nolint:contextcheck // it outlives the call that opens it
 	if o.Manual {
 		close(s.stopped)
 	} else {
-		go s.keepHouse()
+		go s.keepHouse() //nolint:contextcheck // as above
 	}
 	return s, nil
 }
@@ -192,7 +192,7 @@ func (s *Store) load(ctx context.Context) error {
 	s.image = store.NewImage(store.ImageOptions{
 		Clock: s.opt.Clock, Writer: s.writer, MaxIdle: s.opt.MaxIdle,
 		Grants: func() bool { return !s.room.low.Load() },
-		Fault:  s.fault.serving, Gauges: s.gauges(),
+		Fault:  s.fault.serving, Gauges: s.gauges(), Breached: s.breached,
 	})
 	if err := s.claim(ctx, conn); err != nil {
 		return s.explain(err)
@@ -236,13 +236,14 @@ func (s *Store) claim(ctx context.Context, conn *rawConn) (err error) {
 	if err != nil {
 		return err
 	}
+	s.image.Loaded()
 	for _, row := range rewrite {
 		if _, err := s.writer.upsert.ExecContext(ctx, codec.encode(row)); err != nil {
 			return err
 		}
 	}
 	if moved {
-		s.log.Warn("the boot changed since the database was written: every live lease gets its full TTL once more", "leases", len(rewrite))
+		s.log.WarnContext(ctx, "the boot changed since the database was written: every live lease gets its full TTL once more", "leases", len(rewrite))
 	}
 	if _, err := conn.exec(ctx, `INSERT OR REPLACE INTO meta (id, instance_id, open_seq, floor, boot_id, boot_offsets, stamp)
 		VALUES (1, ?, ?, ?, ?, ?, ?)`,
@@ -303,6 +304,16 @@ func (s *Store) poison(err error) {
 	}
 }
 
+// breached ends the service because a rule of leases would have been broken: a
+// program that is wrong about that must not go on deciding.
+func (s *Store) breached(err error) {
+	var rule store.Breach
+	if o := s.opt.Observer; o != nil && errors.As(err, &rule) {
+		o.InvariantViolation(string(rule))
+	}
+	s.poison(err)
+}
+
 // Failed is closed once the store serves nothing any more. The process is to
 // exit then, within a second and not with success.
 func (s *Store) Failed() <-chan struct{} { return s.fault.done }
@@ -333,7 +344,7 @@ func (s *Store) Close() error {
 			close(s.stop)
 		}
 		<-s.stopped
-		_ = s.writer.checkpoint() // what stays in the log is read from there at the next start
+		_ = s.writer.checkpoint(context.Background()) // what stays in the log is read from there at the next start
 	}
 	return s.closeFiles()
 }

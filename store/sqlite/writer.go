@@ -74,36 +74,35 @@ func (w *writer) prepare(ctx context.Context) error {
 
 // Write implements store.Writer. It does not follow the context of any
 // request: a group belongs to many.
-func (w *writer) Write(_ context.Context, c store.Changes) error {
+func (w *writer) Write(ctx context.Context, c store.Changes) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.fault.serving(); err != nil {
 		return err
 	}
 	w.last = time.Now()
-	return w.group(c)
+	return w.group(context.WithoutCancel(ctx), c)
 }
 
 // group writes one transaction.
-func (w *writer) group(c store.Changes) error {
-	ctx := context.Background()
+func (w *writer) group(ctx context.Context, c store.Changes) error {
 	if err := w.at(AtBegin); err != nil {
-		return w.judge(err, false)
+		return w.judge(ctx, err, false)
 	}
 	if _, err := w.begin.ExecContext(ctx, nil); err != nil {
-		return w.judge(err, false)
+		return w.judge(ctx, err, false)
 	}
 	if err := w.rows(ctx, c); err != nil {
-		return w.judge(err, true)
+		return w.judge(ctx, err, true)
 	}
 	if err := w.at(AtCommit); err != nil {
-		return w.judge(err, true)
+		return w.judge(ctx, err, true)
 	}
 	if _, err := w.commit.ExecContext(ctx, nil); err != nil {
-		return w.judge(err, true)
+		return w.judge(ctx, err, true)
 	}
 	if err := w.at(AtCommitted); err != nil {
-		return w.judge(err, false)
+		return w.judge(ctx, err, false)
 	}
 	return nil
 }
@@ -142,7 +141,7 @@ func (w *writer) at(s Stage) error {
 }
 
 // judge turns a failure into what the pipeline may tell, and rolls back.
-func (w *writer) judge(err error, open bool) error {
+func (w *writer) judge(ctx context.Context, err error, open bool) error {
 	verdict := classify(err)
 	switch {
 	case errors.Is(err, lease.ErrUnavailable): // of a failpoint
@@ -153,17 +152,17 @@ func (w *writer) judge(err error, open bool) error {
 	if open && verdict != poisonous {
 		// SQLite has often rolled back by itself; that there is nothing to roll
 		// back is then the expected answer.
-		if _, rerr := w.rollback.ExecContext(context.Background(), nil); rerr != nil && classify(rerr) == poisonous && !noTransaction(rerr) {
+		if _, rerr := w.rollback.ExecContext(ctx, nil); rerr != nil && classify(rerr) == poisonous && !noTransaction(rerr) {
 			err, verdict = errors.Join(err, rerr), poisonous
 		}
 	}
 	switch verdict {
 	case diskFull:
 		gaveUp := w.room.full()
-		w.log.Error("the disk is full; nothing was written", "ballast_given_up", gaveUp, "error", err)
+		w.log.ErrorContext(ctx, "the disk is full; nothing was written", "ballast_given_up", gaveUp, "error", err)
 		return &lease.Retry{Err: fmt.Errorf("%w: disk full: %w", lease.ErrUnavailable, err), After: time.Second}
 	case notApplied:
-		w.log.Warn("a group was not written", "error", err)
+		w.log.WarnContext(ctx, "a group was not written", "error", err)
 		return &lease.Retry{Err: fmt.Errorf("%w: %w", lease.ErrUnavailable, err), After: time.Second}
 	case poisonous:
 	}
@@ -175,22 +174,27 @@ func noTransaction(err error) bool {
 	return strings.Contains(err.Error(), "no transaction is active")
 }
 
+// errPinned: the log is in use by a reader or a writer outside.
+var errPinned = errors.New("another process is using the log")
+
 // checkpoint moves the log into the file and empties it, if nobody reads from
 // it right now. It never waits: commits go first.
-func (w *writer) checkpoint() error {
+func (w *writer) checkpoint(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fault.serving() != nil {
 		return nil
 	}
-	ctx := context.Background()
 	if _, err := w.conn.exec(ctx, "PRAGMA busy_timeout = 0"); err != nil {
 		return err
 	}
-	_, err := w.conn.value(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	busy, err := w.conn.value(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	_, berr := w.conn.exec(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout))
 	if err != nil && classify(err) == poisonous {
 		w.poisoned(err)
+	}
+	if err == nil && busy != int64(0) {
+		err = errPinned // which the library tells in a row, not as an error
 	}
 	return errors.Join(err, berr)
 }

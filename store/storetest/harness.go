@@ -40,7 +40,7 @@ func (s Stop) String() string {
 	}
 }
 
-// Fault is what happens to the next commit, once.
+// Fault is how a commit fails.
 type Fault uint8
 
 // The faults.
@@ -101,7 +101,8 @@ type Harness struct {
 	// Reopen ends the server, lets the time down pass, and starts one again on
 	// what the first left behind. Calls that are still open get an error.
 	Reopen func(how Stop, down time.Duration)
-	// Fail makes the next commit fail.
+	// Fail makes the next commit fail that begins, once. One that is held already
+	// has begun.
 	Fail func(f Fault)
 	// Hold stops commits from the next one on, before anything of it is durable,
 	// until release is called. What was decided for it stays decided.

@@ -29,6 +29,8 @@ func checkHistory(lives []life) []string {
 // model is what an outsider knows who has heard every event.
 type model struct {
 	names    map[lease.Key]*reign
+	moved    bool // some life began on another clock
+	gap      bool // some life may have lost its last events
 	problems []string
 }
 
@@ -44,14 +46,13 @@ type reign struct {
 	revision int64
 
 	// What a new life makes uncertain, until the next event of the name.
-	first bool // no event in this life yet
 	moved bool // instants of before mean nothing any more
 	gap   bool // events may have been lost
 }
 
 func (m *model) begin(l life) {
+	m.moved, m.gap = m.moved || l.after == Reboot, m.gap || l.lost
 	for _, r := range m.names {
-		r.first = true
 		r.moved = r.moved || l.after == Reboot
 		r.gap = r.gap || l.lost
 		if l.after == Reboot {
@@ -71,7 +72,7 @@ func guarded(ttl time.Duration) time.Duration { return ttl + max(50*time.Millise
 func (m *model) event(e lease.Event) {
 	r := m.names[e.Record.Key]
 	if r == nil {
-		r = &reign{first: true}
+		r = &reign{moved: m.moved, gap: m.gap}
 		m.names[e.Record.Key] = r
 	}
 	m.chain(e, r)
@@ -88,7 +89,7 @@ func (m *model) event(e lease.Event) {
 	default:
 		m.broken(e, "unknown type")
 	}
-	r.first, r.moved, r.gap = false, false, false
+	r.moved, r.gap = false, false
 }
 
 // chain checks the revisions: one step while the row lives, a jump where a row

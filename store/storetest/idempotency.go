@@ -152,7 +152,7 @@ func idempotencyScenarios() []scenario {
 
 // oneGrant returns the answers of two calls of which one was granted the name
 // and the other found its lease.
-func (s *scene) oneGrant(key lease.Key, a, b *call) (granted, found lease.Outcome) {
+func (s *scene) oneGrant(key lease.Key, a, b *call) (granted, found *lease.Outcome) {
 	s.Helper()
 	out, err := s.answer(a)
 	if err != nil {

@@ -96,7 +96,7 @@ func renewScenarios() []scenario {
 }
 
 // lasts checks that a lease lives for the TTL and its guard from its renewal.
-func (s *scene) lasts(ttl time.Duration, out lease.Outcome) {
+func (s *scene) lasts(ttl time.Duration, out *lease.Outcome) {
 	s.Helper()
 	s.want(lease.Confirmed, out)
 	l := out.Record.Lease

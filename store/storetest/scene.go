@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -123,37 +124,37 @@ func (s *scene) ask(ttl time.Duration, options ...option) lease.Acquire {
 }
 
 // acquire sends a request that does not wait.
-func (s *scene) acquire(key lease.Key, ttl time.Duration, options ...option) lease.Outcome {
+func (s *scene) acquire(key lease.Key, ttl time.Duration, options ...option) *lease.Outcome {
 	s.Helper()
 	out, err := s.Store.Acquire(s.ctx, key, s.ask(ttl, options...), 0)
 	if err != nil {
 		s.Fatalf("acquire %q: %v", key.Name(), err)
 	}
-	return out
+	return &out
 }
 
 // take acquires a name that must be free.
-func (s *scene) take(key lease.Key, ttl time.Duration, options ...option) lease.Outcome {
+func (s *scene) take(key lease.Key, ttl time.Duration, options ...option) *lease.Outcome {
 	s.Helper()
 	return s.want(lease.Granted, s.acquire(key, ttl, options...))
 }
 
-func (s *scene) renew(key lease.Key, ref lease.Ref, ttl time.Duration) lease.Outcome {
+func (s *scene) renew(key lease.Key, ref lease.Ref, ttl time.Duration) *lease.Outcome {
 	s.Helper()
 	out, err := s.Store.Renew(s.ctx, key, ref, ttl)
 	if err != nil {
 		s.Fatalf("renew %q: %v", key.Name(), err)
 	}
-	return out
+	return &out
 }
 
-func (s *scene) release(key lease.Key, ref lease.Ref) lease.Outcome {
+func (s *scene) release(key lease.Key, ref lease.Ref) *lease.Outcome {
 	s.Helper()
 	out, err := s.Store.Release(s.ctx, key, ref)
 	if err != nil {
 		s.Fatalf("release %q: %v", key.Name(), err)
 	}
-	return out
+	return &out
 }
 
 func (s *scene) giveBack(key lease.Key, ref lease.Ref) {
@@ -163,25 +164,25 @@ func (s *scene) giveBack(key lease.Key, ref lease.Ref) {
 	}
 }
 
-func (s *scene) force(key lease.Key) lease.Outcome {
+func (s *scene) force(key lease.Key) *lease.Outcome {
 	s.Helper()
 	out, err := s.Store.ForceRelease(s.ctx, key)
 	if err != nil {
 		s.Fatalf("force-release %q: %v", key.Name(), err)
 	}
-	return out
+	return &out
 }
 
-func (s *scene) read(key lease.Key) lease.Reading {
+func (s *scene) read(key lease.Key) *lease.Reading {
 	s.Helper()
 	read, err := s.Store.Read(s.ctx, key)
 	if err != nil {
 		s.Fatalf("read %q: %v", key.Name(), err)
 	}
-	return read
+	return &read
 }
 
-func (s *scene) want(v lease.Verdict, out lease.Outcome) lease.Outcome {
+func (s *scene) want(v lease.Verdict, out *lease.Outcome) *lease.Outcome {
 	s.Helper()
 	if out.Verdict != v {
 		s.Fatalf("%q was answered %q, want %q", out.Record.Key.Name(), out.Verdict, v)
@@ -210,7 +211,7 @@ func (s *scene) told(key lease.Key, types ...lease.Type) []lease.Event {
 	for _, e := range events {
 		got = append(got, e.Type)
 	}
-	if fmt.Sprint(got) != fmt.Sprint(types) {
+	if !slices.Equal(got, types) {
 		s.Fatalf("events of %q are %v, want %v", key.Name(), got, types)
 	}
 	return events
@@ -289,18 +290,18 @@ func (c *call) answered() bool {
 }
 
 // answer returns the outcome of a call that must have been answered by now.
-func (s *scene) answer(c *call) (lease.Outcome, error) {
+func (s *scene) answer(c *call) (*lease.Outcome, error) {
 	s.Helper()
 	s.Settle()
 	if !c.answered() {
 		s.Fatal("the call has not been answered")
 	}
-	return c.out, c.err
+	return &c.out, c.err
 }
 
 // answered returns the outcome of a call that must have got one with the
 // verdict.
-func (s *scene) answered(v lease.Verdict, c *call) lease.Outcome {
+func (s *scene) answered(v lease.Verdict, c *call) *lease.Outcome {
 	s.Helper()
 	out, err := s.answer(c)
 	if err != nil {
