@@ -24,6 +24,10 @@ var (
 	ErrCapacity = errors.New("elections: too many active rooms")
 )
 
+// maxDecisions is how often a campaign is decided whose outcome runs out before
+// it can be told. A process that stands still that often serves nobody.
+const maxDecisions = 8
+
 // Service answers the election routes. It is safe for concurrent use.
 type Service struct {
 	store    Store
@@ -58,6 +62,7 @@ type Candidacy struct {
 	Wait           time.Duration // how long to wait for the room, 0 for not at all
 	IdempotencyKey string        // a secret; empty for none
 	Received       lease.Instant // when the request arrived
+	Again          bool          // it was decided before, and the outcome ran out before it was told
 }
 
 // Leader is what everyone may know of who leads.
@@ -116,7 +121,7 @@ func (s *Service) Campaign(ctx context.Context, c Candidacy) (Result, error) {
 		return Result{}, err
 	}
 	wait := c.Wait
-	for {
+	for range maxDecisions {
 		out, err := s.store.Acquire(ctx, key, req, wait)
 		if err != nil {
 			return Result{}, err
@@ -130,6 +135,7 @@ func (s *Service) Campaign(ctx context.Context, c Candidacy) (Result, error) {
 			if won.Over(s.store.Now()) {
 				// It ran out between the decision and the answer: decided anew.
 				wait = max(0, c.Wait-s.store.Now().At.Sub(c.Received))
+				c.Again = true
 				if _, err := io.ReadFull(s.random, req.Nonce[:]); err != nil {
 					return Result{}, fmt.Errorf("elections: draw a nonce: %w", err)
 				}
@@ -137,6 +143,9 @@ func (s *Service) Campaign(ctx context.Context, c Candidacy) (Result, error) {
 			}
 			return won, nil
 		case lease.Taken, lease.Delayed:
+			if len(req.Idem) > 0 && out.Record.Held && !s.keys.Has(out.Record.Lease.KeyID) {
+				return Result{}, lease.ErrUnknownKey // it may be the leader's own repeat
+			}
 			return Result{Standing: standing(out.Record, out.At, out.Waiters)}, nil
 		case lease.Conflict:
 			return Result{}, ErrConflict
@@ -148,6 +157,7 @@ func (s *Service) Campaign(ctx context.Context, c Candidacy) (Result, error) {
 			return Result{}, fmt.Errorf("elections: store answered a campaign with %q", out.Verdict)
 		}
 	}
+	return Result{}, lease.ErrUnavailable
 }
 
 func (s *Service) request(key lease.Key, c Candidacy) (lease.Acquire, error) {
@@ -178,7 +188,7 @@ func (s *Service) won(key lease.Key, out lease.Outcome, req lease.Acquire, c Can
 		Token: token.Text(), TTL: c.TTL, RenewAfter: c.TTL / 2,
 		ref: r.Ref(), repeatable: len(req.Idem) > 0 || out.Verdict == lease.Confirmed, deadline: r.Lease.Deadline,
 	}
-	if out.Waited {
+	if out.Waited || c.Again {
 		won.Waited = max(0, out.At.At.Sub(c.Received)).Truncate(time.Millisecond)
 	}
 	return Result{Standing: standing(out.Record, out.At, out.Waiters), Won: won}, nil

@@ -39,7 +39,7 @@ func (p *Pipeline) acquire(ctx context.Context, key lease.Key, req *lease.Acquir
 			return out, err
 		}
 	}
-	for {
+	for waited := false; ; waited = true {
 		r := &request{
 			ctx: ctx, key: key, verb: verbAcquire, acquire: req, lane: second, wait: max(0, wait),
 			done: make(chan answer, 1),
@@ -55,6 +55,7 @@ func (p *Pipeline) acquire(ctx context.Context, key lease.Key, req *lease.Acquir
 			if a.err == nil && a.out.Verdict == lease.Granted && len(req.Idem) == 0 && ctx.Err() != nil {
 				return lease.Outcome{}, p.returnGrant(ctx, key, a.out)
 			}
+			a.out.Waited = a.out.Waited || waited
 			return a.out, a.err
 		}
 		if ctx.Err() != nil {

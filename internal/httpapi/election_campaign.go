@@ -117,7 +117,7 @@ func (a *API) decideCampaign(x *exchange, c elections.Candidacy, crowded bool) {
 		}
 		// What was decided has run out before it could be written, because the
 		// process stood still: decided anew, with what is left of the wait.
-		c.Wait = remaining(wait, c.Received, now)
+		c.Wait, c.Again = remaining(wait, c.Received, now), true
 	}
 	x.fail(&failure{code: api.CodeUnavailable, retry: retrySoon})
 }
