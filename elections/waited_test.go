@@ -15,7 +15,6 @@ import (
 // granted by the queue or by the last try. Either way the winner is told how
 // long it stood there: its authority counts from the grant.
 func TestAGrantAtTheEndOfTheWaitTellsTheWait(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, p *polls) {
 		const ttl = 10 * time.Second
 		deadline := ttl + lease.Guard(ttl)
@@ -46,12 +45,11 @@ func TestAGrantAtTheEndOfTheWaitTellsTheWait(t *testing.T) {
 // A keyed campaign on a room led under a server key that is not known here may
 // be the leader's own repeat: it must not be told that another leads.
 func TestAKeyedCampaignUnderAnUnknownServerKeyIsNotAFollower(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, p *polls) {
 		const secret = "0123456789abcdefghijkl"
 		won := p.wins("anna", withKey(secret))
 		old := p.Service
-		p.Service = withKeys(p, keyring(t, 2))
+		p.Service = elections.New(elections.Config{Store: p.store, Keys: keyring(t, 2)})
 		if res, err := p.Campaign(context.Background(), p.candidacy("anna", withKey(secret))); !errors.Is(err, lease.ErrUnknownKey) {
 			t.Errorf("%+v, %v", res, err)
 		}
