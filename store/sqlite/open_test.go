@@ -122,7 +122,7 @@ func TestOpen(t *testing.T) {
 			"UPDATE lease SET deadline = deadline + 1",
 			"UPDATE lease SET term = term - 1",
 			"UPDATE lease SET name = 'another'",
-			"UPDATE lease SET nonce = zeroblob(16)",
+			"UPDATE lease SET body = zeroblob(length(body))",
 			"UPDATE lease SET held = 0",
 			"UPDATE lease SET crc = crc + 1",
 		} {

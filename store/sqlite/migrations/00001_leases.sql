@@ -12,42 +12,16 @@ CREATE TABLE meta (
 
 -- One row a name, for as long as it is remembered. The server answers from
 -- memory and reads these rows at the start only, so there is no index: a new
--- name lands on the last page. Instants are nanoseconds of the deciding clock,
--- wall times microseconds since the epoch.
+-- name lands on the last page. Deadlines are nanoseconds of the deciding clock.
 CREATE TABLE lease (
-    id          INTEGER PRIMARY KEY,
-    kind        TEXT    NOT NULL,
-    tenant      TEXT    NOT NULL,
-    name        TEXT    NOT NULL,
-    term        INTEGER NOT NULL,
-    revision    INTEGER NOT NULL,
-    rebase      INTEGER NOT NULL,
-    held        INTEGER NOT NULL,
-    nonce       BLOB,
-    key_id      INTEGER,
-    ttl         INTEGER,
-    deadline    INTEGER,
-    granted     INTEGER,
-    expires     INTEGER,
-    renewed     INTEGER,
-    label       TEXT,
-    metadata    TEXT,
-    idem_key    BLOB,
-    idem_params BLOB,
-    principal   TEXT,
-    session     BLOB,
-    ephemeral   INTEGER,
-    lock_delay  INTEGER,
-    free        INTEGER NOT NULL,
-    free_wall   INTEGER NOT NULL,
-    last_term   INTEGER,
-    last_nonce  BLOB,
-    last_key_id INTEGER,
-    last_reason INTEGER,
-    last_idem_key    BLOB,
-    last_idem_params BLOB,
-    last_at     INTEGER,
-    last_wall   INTEGER,
-    last_delay  INTEGER,
-    crc         INTEGER NOT NULL -- CRC-32C over the row; SQLite pages have none
+    id       INTEGER PRIMARY KEY, -- a number of the row's own
+    kind     TEXT    NOT NULL,    -- election or lock
+    tenant   TEXT    NOT NULL,
+    name     TEXT    NOT NULL,
+    term     INTEGER NOT NULL,    -- of the present or the last lease
+    revision INTEGER NOT NULL,
+    held     INTEGER NOT NULL,
+    deadline INTEGER,             -- of the present lease
+    body     BLOB    NOT NULL,    -- the rest of the record; holds no capability
+    crc      INTEGER NOT NULL     -- CRC-32C over the row; SQLite's pages have none
 ) STRICT;
