@@ -85,4 +85,5 @@ func TestSlotsGiveMemoryBack(t *testing.T) {
 		t.Errorf("%d bytes are left of %d after all slots were released", left, full-before)
 	}
 	runtime.KeepAlive(s)
+	runtime.KeepAlive(releases)
 }

@@ -105,6 +105,14 @@ func NewImage(opt ImageOptions) *Image {
 	return &Image{opt: opt, names: make(map[lease.Key]*entry), live: make(map[lease.Scope]int64), nextID: 1}
 }
 
+// Expect makes room for n rows before they are loaded.
+func (m *Image) Expect(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.names = make(map[lease.Key]*entry, n)
+	m.due = make(dueHeap, 0, n)
+}
+
 // Load adds a stored row while the store is being opened.
 func (m *Image) Load(row Row) error {
 	m.mu.Lock()

@@ -254,12 +254,14 @@ func (p *Pipeline) stalled(last time.Time, asked time.Duration) time.Time {
 }
 
 // gatherMore lets the next group grow while clients are many: each sync costs
-// more than the requests in it.
+// more than the requests in it. What is there already does not shorten the
+// wait, unless it fills a group by itself: those who were just answered are
+// about to come back.
 func (p *Pipeline) gatherMore(timer *time.Timer) {
 	p.mu.Lock()
 	n := p.lanes[first].len() + p.lanes[second].len()
 	p.mu.Unlock()
-	if n >= p.lastGroup/2 {
+	if n >= GroupSize/4 {
 		return
 	}
 	timer.Reset(p.linger)

@@ -76,7 +76,7 @@ func exitCode(err error) int {
 // run is the program. It returns when ctx ends and everything is closed, or
 // with the error that ended it.
 func run(ctx context.Context, args []string, lookup func(string) (string, bool), io stdio) error {
-	cmd := newRoot(lookup, io)
+	cmd := newRoot(lookup, io) //nolint:contextcheck // cobra hands ctx to the commands
 	cmd.SetArgs(args)
 	return cmd.ExecuteContext(ctx)
 }

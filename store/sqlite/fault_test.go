@@ -29,7 +29,7 @@ func TestRepeatedFaultsRefuseTheStart(t *testing.T) {
 		if _, err := s.Acquire(t.Context(), lease.ElectionKey("x"), lease.Acquire{TTL: time.Hour}, 0); !errors.Is(err, lease.ErrOutcomeUnknown) {
 			t.Fatalf("answered %v", err)
 		}
-		<-s.Failed()
+		failed(t, s)
 		if !errors.Is(s.Cause(), errInjectedIO) {
 			t.Errorf("failed because of %v", s.Cause())
 		}
@@ -149,7 +149,7 @@ func TestEveryStepOfACommitMayFail(t *testing.T) {
 				_, err := s.Release(t.Context(), rec.Key, rec.Ref())
 				fail = nil
 				if c.poison {
-					<-s.Failed()
+					failed(t, s)
 					if !errors.Is(err, lease.ErrOutcomeUnknown) {
 						t.Errorf("answered %v", err)
 					}
@@ -180,12 +180,22 @@ func TestAServerThatWasReplacedIsFencedOff(t *testing.T) {
 	if _, err := s.Renew(t.Context(), rec.Key, rec.Ref(), 0); !errors.Is(err, lease.ErrOutcomeUnknown) {
 		t.Errorf("answered %v", err)
 	}
-	<-s.Failed()
+	failed(t, s)
 	if !errors.Is(s.Cause(), ErrFenced) {
 		t.Errorf("failed because of %v", s.Cause())
 	}
 	path := closed(t, s)
 	if got := held(t, open(t, path, Options{}), "r"); got.Revision != rec.Revision {
 		t.Errorf("it wrote all the same: revision %d, want %d", got.Revision, rec.Revision)
+	}
+}
+
+// failed checks that the store has said that it serves nothing more.
+func failed(t *testing.T, s *Store) {
+	t.Helper()
+	select {
+	case <-s.Failed():
+	default:
+		t.Fatal("the store does not say that it has failed")
 	}
 }

@@ -176,6 +176,18 @@ func TestOpen(t *testing.T) {
 			}
 		}
 	})
+	t.Run("RefusesAStructureThatIsNotSound", func(t *testing.T) {
+		t.Parallel()
+		content := soundFile(t)
+		content[39] = 5 // so many pages are said to be free; nothing that is read depends on it
+		path := dbPath(t)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := refuse(t, path, Options{}); !errors.Is(err, errFileDamaged) || !strings.Contains(err.Error(), "backup") {
+			t.Errorf("refused with %v", err)
+		}
+	})
 	t.Run("TakesAnEmptyFileForANewDatabase", func(t *testing.T) {
 		t.Parallel()
 		path := dbPath(t)

@@ -220,6 +220,13 @@ func (s *Store) claim(ctx context.Context, conn *rawConn) (err error) {
 	now, boot := s.opt.Clock.Now(), s.opt.Boot()
 	moved := then.seq > 0 && (!boot.Same(then.boot) || now.At < then.stamp)
 	s.image.SetFloor(then.floor)
+	count, err := conn.value(ctx, "SELECT count(*) FROM lease")
+	if err != nil {
+		return err
+	}
+	if n, ok := count.(int64); ok {
+		s.image.Expect(int(n))
+	}
 	codec := newRowCodec()
 	var rewrite []store.Row
 	err = conn.rows(ctx, "SELECT "+columnList+" FROM lease", func(values []driver.Value) error {

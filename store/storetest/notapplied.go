@@ -135,6 +135,19 @@ func notAppliedScenarios() []scenario {
 			s.Fail(NotApplied)
 			s.until(out.Record.Free)
 			s.pending(first, second)
+			s.Advance(time.Second)
+			s.answered(lease.Granted, first)
+			s.pending(second)
+			s.told(key, lease.Acquired, lease.WasReleased, lease.Acquired)
+		}},
+		{"NextTryAtTheEndOfADelayIsNotMistakenForAnotherOne", func(s *scene) {
+			key := lock("l")
+			out := s.release(key, s.take(key, ttl, delayed(5*time.Second)).Record.Ref())
+			first := s.queueUp(key, time.Minute, ttl)
+			second := s.queueUp(key, time.Minute, ttl)
+			s.Fail(NotApplied)
+			s.until(out.Record.Free)
+			s.pending(first, second)
 			// Somebody else looks at the name before the second try.
 			s.answered(lease.Taken, s.sendAcquire(key, 0, ttl, s.keyed("newcomer")))
 			s.answered(lease.Granted, first)
