@@ -215,7 +215,7 @@ func (s *server) run(ctx context.Context) error {
 		case <-s.store.Failed():
 			// What is on the disk can not be known any more: nobody gets another
 			// answer, and the next start checks before it serves.
-			_ = s.http.Close()
+			s.quit(ctx)
 			return &exitError{exitInternal, fmt.Errorf("the database failed: %w", s.store.Cause())}
 		case err := <-served:
 			return &exitError{exitInternal, fmt.Errorf("listener: %w", err)}
@@ -236,6 +236,21 @@ func (s *server) stop(ctx context.Context) error {
 	}
 	s.log.InfoContext(ctx, "stopped")
 	return nil
+}
+
+// lastWords is how long those who wait for an answer have to be told that it is
+// not known, when the store has failed.
+const lastWords = 500 * time.Millisecond
+
+// quit ends the service of a store that failed.
+func (s *server) quit(ctx context.Context) {
+	s.api.BeginShutdown()
+	s.store.Drain()
+	shut, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	if s.http.Shutdown(shut) != nil {
+		_ = s.http.Close()
+	}
 }
 
 // reload reads the static tokens again. A file with an error keeps the old set.
