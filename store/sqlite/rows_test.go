@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"bytes"
 	"database/sql/driver"
+	"encoding/hex"
 	"errors"
 	"math"
 	"reflect"
@@ -154,17 +156,28 @@ func TestRowThatWasChangedInAnyColumnIsRefused(t *testing.T) {
 // refused, so that what is read is what was written.
 func TestRowThatNoRecordCanHoldIsRefused(t *testing.T) {
 	t.Parallel()
+	body := slices.Index(columns, "body")
 	anything := rapid.OneOf(
 		rapid.Just(driver.Value(nil)),
 		rapid.Custom(func(t *rapid.T) driver.Value { return rapid.Int64().Draw(t, "int") }),
 		rapid.SampledFrom([]driver.Value{int64(0), int64(1), int64(2), int64(-1), int64(1 << 40), "", "lock", "a\x00b", []byte{}, 1.5}),
-		rapid.Custom(func(t *rapid.T) driver.Value { return rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "blob") }),
+		rapid.Custom(func(t *rapid.T) driver.Value { return rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "blob") }),
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		codec := newRowCodec()
 		values := plainValues(codec.encode(drawRow(t)))
 		for range rapid.IntRange(1, 3).Draw(t, "changes") {
-			values[rapid.IntRange(0, len(values)-2).Draw(t, "column")] = anything.Draw(t, "value")
+			b, ok := values[body].([]byte)
+			switch kind := rapid.IntRange(0, 4).Draw(t, "kind"); {
+			case kind == 0 || !ok:
+				values[rapid.IntRange(0, len(values)-2).Draw(t, "column")] = anything.Draw(t, "value")
+			case kind == 1:
+				values[body] = b[:rapid.IntRange(0, len(b)).Draw(t, "cut at")]
+			case kind == 2:
+				values[body] = append(b, rapid.SliceOfN(rapid.Byte(), 1, 20).Draw(t, "tail")...)
+			case len(b) > 0: // often in the flags, which say what follows
+				b[min(rapid.IntRange(0, 2*len(b)).Draw(t, "at")/2, len(b)-1)] ^= rapid.ByteRange(1, 255).Draw(t, "flip")
+			}
 		}
 		values[len(values)-1] = codec.sum(values[:len(values)-1])
 		row, err := codec.decode(values)
@@ -178,6 +191,63 @@ func TestRowThatNoRecordCanHoldIsRefused(t *testing.T) {
 			t.Errorf("accepted, and would be written differently (-read +written):\n%s", d)
 		}
 	})
+}
+
+func TestBodyOfWhichEveryByteIsTriedIsReadExactlyOrRefused(t *testing.T) {
+	t.Parallel()
+	sound := appendBody(nil, &fullRecord)
+	for i := range sound {
+		for v := range 256 {
+			b := slices.Clone(sound)
+			b[i] = byte(v)
+			r := lease.Record{Key: fullRecord.Key, Term: fullRecord.Term, Revision: fullRecord.Revision, Held: true}
+			if readBody(b, &r) && !bytes.Equal(appendBody(nil, &r), b) {
+				t.Fatalf("byte %d with value %d is read as something else", i, v)
+			}
+		}
+		r := lease.Record{Key: fullRecord.Key, Held: true}
+		if readBody(sound[:i], &r) {
+			t.Errorf("%d of %d bytes are taken for a body", i, len(sound))
+		}
+	}
+}
+
+// fullRecord has everything that a record can have.
+var fullRecord = lease.Record{
+	Key: lease.LockKey("acme", "l"), Term: 2, Revision: 5, Rebase: true, Held: true, Free: 1, FreeWall: 2,
+	Lease: lease.Lease{
+		Nonce: lease.Nonce{3}, KeyID: 4, TTL: time.Hour, Deadline: 5, Granted: 6, Expires: 7, Renewed: 8,
+		Label: "worker", Metadata: "notes", Described: true,
+		Idem:  &lease.Idempotency{Key: lease.Digest{9}, Params: lease.Digest{10}},
+		Bound: &lease.Binding{Principal: "p", Session: lease.Digest{11}, Ephemeral: true, LockDelay: time.Second},
+	},
+	Last: &lease.Past{
+		Ref: lease.Ref{Term: 1, Nonce: lease.Nonce{12}}, KeyID: 13, Reason: lease.ByForce,
+		Idem: &lease.Idempotency{Key: lease.Digest{14}, Params: lease.Digest{15}}, At: 16, Wall: 17, Delay: 18,
+	},
+}
+
+// What was written once has to be readable for ever: this is a row of the first
+// form, as it stands in databases.
+func TestRowOfTheFirstFormIsStillRead(t *testing.T) {
+	t.Parallel()
+	const written = "01ff0000000000000001000000000000000203000000000000000000000000000000000000040000034630b8a00000000000" +
+		"000000060000000000000007000000000000000800000006776f726b6572000000056e6f7465730900000000000000000000" +
+		"00000000000a00000000000000000000000000000000000001700b000000000000000000000000000000000000003b9aca00" +
+		"0c0000000000000000000000000000000000000d050000000000000001000000000000001000000000000000110000000000" +
+		"0000120e0000000000000000000000000000000f000000000000000000000000000000"
+	body, err := hex.DecodeString(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := lease.Record{Key: fullRecord.Key, Term: fullRecord.Term, Revision: fullRecord.Revision, Held: true}
+	if !readBody(body, &r) {
+		t.Fatal("it is refused")
+	}
+	r.Lease.Deadline = fullRecord.Lease.Deadline // has a column
+	if d := diffRows(fullRecord, r); d != "" {
+		t.Errorf("read differently (-written +read):\n%s", d)
+	}
 }
 
 func TestRowWithTheWrongNumberOfColumnsIsRefused(t *testing.T) {
@@ -214,13 +284,7 @@ func FuzzDecodeRow(f *testing.F) {
 	for _, r := range []lease.Record{
 		{Key: lease.ElectionKey("r")},
 		{Key: lease.ElectionKey("r"), Term: 1, Revision: 1, Held: true, Lease: lease.Lease{TTL: time.Second, Described: true}},
-		{
-			Key: lease.LockKey("acme", "l"), Term: 2, Revision: 5, Rebase: true, Held: true, Free: 1,
-			Lease: lease.Lease{
-				TTL: time.Hour, Idem: &lease.Idempotency{Key: lease.Digest{1}}, Bound: &lease.Binding{Session: lease.Digest{2}, Ephemeral: true},
-			},
-			Last: &lease.Past{Reason: lease.ByForce, Idem: &lease.Idempotency{}},
-		},
+		fullRecord,
 	} {
 		f.Add(pack(plainValues(newRowCodec().encode(store.Row{ID: 9, Record: r}))))
 	}
@@ -255,9 +319,9 @@ func pack(values []driver.Value) (data []byte) {
 				data = append(data, byte(v>>(8*i)))
 			}
 		case string:
-			data = append(append(data, 2, byte(len(v))), v...)
+			data = append(append(data, 2, byte(len(v)), byte(len(v)>>8)), v...)
 		case []byte:
-			data = append(append(data, 3, byte(len(v))), v...)
+			data = append(append(data, 3, byte(len(v)), byte(len(v)>>8)), v...)
 		default:
 			data = append(data, 0)
 		}
@@ -279,9 +343,9 @@ func unpack(data []byte) (values []driver.Value) {
 			values = append(values, n)
 		case 2, 3:
 			n := 0
-			if len(data) > 0 {
-				n = min(int(data[0]), len(data)-1)
-				data = data[1:]
+			if len(data) > 1 {
+				n = min(int(data[0])|int(data[1])<<8, len(data)-2)
+				data = data[2:]
 			}
 			if tag == 2 {
 				values = append(values, string(data[:n]))

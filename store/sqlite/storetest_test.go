@@ -118,6 +118,7 @@ func (b *bench) reopen(how storetest.Stop, down time.Duration) {
 		}
 		b.path = filepath.Join(dir, "octostore.db")
 		b.h.Events.Begin(b.Clock(), how, lost) // nothing more is heard of the old one
+		b.faults.letGo()
 		b.close()
 	}
 	b.Advance(down)
@@ -174,14 +175,18 @@ func (f *faults) fail(k storetest.Fault) {
 func (f *faults) hold() (release func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	gate := make(chan struct{})
-	f.holder = gate
-	return sync.OnceFunc(func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
+	f.holder = make(chan struct{})
+	return f.letGo
+}
+
+// letGo lets the commit go on that is held, if one is.
+func (f *faults) letGo() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.holder != nil {
+		close(f.holder)
 		f.holder = nil
-		close(gate)
-	})
+	}
 }
 
 func (f *faults) setRoom(r storetest.Room) {

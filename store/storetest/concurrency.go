@@ -91,6 +91,34 @@ func crowdScenarios() []scenario {
 				s.Errorf("%d were granted the name", granted)
 			}
 		}},
+		{"ReleaseAroundTheDeadlineNeverTouchesTheSuccessor", func(s *scene) {
+			key := room("r")
+			granted, ended := 0, map[lease.Verdict]int{}
+			for i := range 150 {
+				first := s.take(key, time.Second).Record
+				s.until(first.Lease.Deadline - lease.Instant(time.Duration(i%3)*tick))
+				late := s.sendRelease(key, first.Ref())
+				next := s.sendAcquire(key, 0, time.Minute)
+				out, err := s.answer(late)
+				if err != nil {
+					s.Fatal(err)
+				}
+				ended[out.Verdict]++
+				if out, err = s.answer(next); err != nil {
+					s.Fatal(err)
+				}
+				if out.Verdict != lease.Granted {
+					s.want(lease.Taken, out)
+					continue
+				}
+				granted++
+				s.unchanged(out.Record)
+				s.release(key, out.Record.Ref())
+			}
+			if granted < 50 || ended[lease.Released] == 0 || ended[lease.NotCurrent] == 0 {
+				s.Errorf("%d grants, releases %v: the race was not run", granted, ended)
+			}
+		}},
 		{"QuotaIsNotOvershotByACrowd", func(s *scene) {
 			var sends []*call
 			for i := range 64 {

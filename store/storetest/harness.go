@@ -99,7 +99,9 @@ type Harness struct {
 	// Settle returns when nothing more happens by itself.
 	Settle func()
 	// Reopen ends the server, lets the time down pass, and starts one again on
-	// what the first left behind. Calls that are still open get an error.
+	// what the first left behind. A clean stop answers the calls that are open; in
+	// the other cases nobody is there to hear what they are answered. A commit that
+	// is held is cut off there.
 	Reopen func(how Stop, down time.Duration)
 	// Fail makes the next commit fail that begins, once. One that is held already
 	// has begun.

@@ -167,6 +167,28 @@ func unknownScenarios(fault Fault) []scenario {
 				s.Errorf("term %d after %d, and %d of which nobody knew", next.Term, rec.Term, found.Term)
 			}
 		}},
+		{"CrashInTheMiddle", func(s *scene) {
+			a, b := s.take(room("a"), time.Hour).Record, s.take(lock("b"), time.Hour).Record
+			if fault == UnknownApplied {
+				// The commit was done, and the crash came before anybody was told.
+				s.Fail(fault)
+			} else {
+				s.Hold()
+			}
+			s.sendRelease(b.Key, b.Ref())
+			s.Settle()
+			s.Reopen(Crash, time.Second)
+			s.unchanged(a)
+			if fault == UnknownNotApplied {
+				s.unchanged(b)
+				s.want(lease.Released, s.release(b.Key, b.Ref()))
+			} else {
+				s.want(lease.Repeated, s.release(b.Key, b.Ref()))
+			}
+			if next := s.take(b.Key, ttl).Record; next.Term <= b.Term {
+				s.Errorf("term %d after %d", next.Term, b.Term)
+			}
+		}},
 		{"CleanStopAfterwards", func(s *scene) {
 			key := room("r")
 			rec := s.take(key, time.Hour).Record
