@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,16 +16,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A real file system that is really full. It has to be mounted, which takes
-// root.
+// mountsVariable tells the test that it runs in a process with mounts of its
+// own.
+const mountsVariable = "OCTOSTORE_TEST_MOUNTS"
+
+// A real file system that is really full. It has to be mounted, so the test
+// goes on in a process whose mounts nobody else sees and that takes them along
+// however it ends. Without root that takes a user namespace.
 func TestRealDiskFull(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		return
 	}
+	if os.Getenv(mountsVariable) == "" {
+		inOwnMounts(t)
+		return
+	}
 	disk := t.TempDir()
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		t.Fatalf("keep mounts to this process: %v", err)
+	}
 	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=8m"); err != nil {
-		t.Fatalf("mount a small file system (this test needs root): %v", err)
+		t.Fatalf("mount a small file system: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(disk, 0); err != nil {
@@ -204,5 +218,26 @@ func (c *client) audit(s *Store) {
 	}
 	if got, want := s.image.Len(), len(c.acked); got != want {
 		c.Errorf("%d names are there, %d were confirmed", got, want)
+	}
+}
+
+// inOwnMounts runs the calling test once more, in a process with mounts of its
+// own.
+func inOwnMounts(t *testing.T) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v") //nolint:gosec // this very binary
+	cmd.Env = append(os.Environ(), mountsVariable+"=own")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	if uid := os.Geteuid(); uid != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: uid, Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}}
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v (a file system has to be mounted, with root or in a user namespace)\n%s", err, out)
+	}
+	if !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Fatalf("the test was not run:\n%s", out)
 	}
 }

@@ -12,11 +12,10 @@ import (
 	"github.com/octostore/octostore/store"
 )
 
-// fill writes a number of bytes of rows to the log, in commits of a quarter of
-// a megabyte.
+// fill writes a number of bytes of rows to the log, in commits of a megabyte.
 func fill(t *testing.T, s *Store, total int) {
 	t.Helper()
-	const commit, row = 256 << 10, 8 << 10
+	const commit, row = 1 << 20, 16 << 10
 	text := strings.Repeat("x", row)
 	for written := 0; written < total; written += commit {
 		var c store.Changes
@@ -71,7 +70,7 @@ func TestLog(t *testing.T) {
 	t.Run("StaysSmallUnderSteadyWrites", func(t *testing.T) {
 		t.Parallel()
 		s := open(t, dbPath(t), Options{Manual: true})
-		for range 6 {
+		for range 4 {
 			fill(t, s, 4<<20)
 			if size := fileSize(t, s.Path()+"-wal"); size > walSmall+slack {
 				t.Fatalf("the log has %d bytes", size)
@@ -81,7 +80,7 @@ func TestLog(t *testing.T) {
 	t.Run("StaysSmallUnderReadersThatComeAndGo", func(t *testing.T) {
 		t.Parallel()
 		s := open(t, dbPath(t), Options{Manual: true})
-		for range 6 {
+		for range 4 {
 			leave := reader(t, s)
 			fill(t, s, 4<<20)
 			leave()
