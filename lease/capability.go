@@ -114,6 +114,9 @@ func (k *Keyring) Capability(key Key, ref Ref, id KeyID) (Capability, error) {
 
 // Match compares two capabilities in constant time.
 func (c Capability) Match(o Capability) bool {
+	if mutant("prefix-compare") {
+		return c[0] == o[0] && c[1] == o[1]
+	}
 	return subtle.ConstantTimeCompare(c[:], o[:]) == 1
 }
 

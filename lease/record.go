@@ -34,7 +34,7 @@ func (forms Repeatable) Repeats(stored *Idempotency) (same, equal bool) {
 	}
 	for _, f := range forms {
 		if f.Key == stored.Key {
-			return true, f.Params == stored.Params
+			return true, f.Params == stored.Params || mutant("idempotency-ignores-params")
 		}
 	}
 	return false, false
@@ -97,7 +97,9 @@ type Record struct {
 }
 
 // Live tells whether the name has a lease at the instant at.
-func (r *Record) Live(at Instant) bool { return r.Held && at < r.Lease.Deadline }
+func (r *Record) Live(at Instant) bool {
+	return r.Held && (at < r.Lease.Deadline || mutant("sweep-only-expiry"))
+}
 
 // Cooling tells whether a lock-delay runs at the instant at.
 func (r *Record) Cooling(at Instant) bool {
@@ -192,6 +194,9 @@ func (r *Record) bump(now Now) (prev int64) {
 // that was rolled back can make a term repeat. The floor is the highest term
 // of any name whose row was cleaned up.
 func NextTerm(last, floor Term, w Wall) Term {
+	if mutant("term-from-wall-alone") {
+		return Term(w)
+	}
 	return max(last+1, floor+1, Term(w))
 }
 

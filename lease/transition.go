@@ -31,8 +31,23 @@ func (r Record) Settle(now Now) (Record, []Event) {
 	if !r.Held || now.At < r.Lease.Deadline {
 		return r, nil
 	}
-	next, ev := r.end(r.lapse(now), now, ByExpiry, r.delay())
+	at, delay := r.lapse(now), r.delay()
+	if mutant("delay-from-noticing") {
+		at = now
+	}
+	if mutant("expiry-forgets-the-delay") {
+		delay = 0
+	}
+	next, ev := r.end(at, now, ByExpiry, delay)
 	return next, []Event{ev}
+}
+
+// elapse is Settle as every other transition does it, before anything else.
+func (r Record) elapse(now Now) (Record, []Event) {
+	if mutant("sweep-only-expiry") {
+		return r, nil
+	}
+	return r.Settle(now)
 }
 
 // Acquire decides a request for the name.
@@ -44,7 +59,7 @@ func (r Record) Settle(now Now) (Record, []Event) {
 // Conflict or NotCurrent, and the record changes only by what time had done.
 func (r Record) Acquire(g Ground, req Acquire) (Record, Outcome, []Event) {
 	wasHeld := r.Held
-	r, events := r.Settle(g.Now)
+	r, events := r.elapse(g.Now)
 	if wasHeld && !r.Held {
 		g.Live--
 	}
@@ -98,7 +113,7 @@ func (r Record) repeat(req Acquire) Verdict {
 				return Conflict
 			}
 		}
-		if r.Last != nil {
+		if r.Last != nil && !mutant("key-revives-ended-lease") {
 			if same, _ := req.Idem.Repeats(r.Last.Idem); same {
 				return Conflict
 			}
@@ -113,6 +128,9 @@ func (r Record) repeat(req Acquire) Verdict {
 // confirm extends the present lease for a caller that proved to hold it. The
 // deadline never moves back: the caller may be a retry of an older request.
 func (r Record) confirm(now Now, req Acquire, events []Event) (Record, Outcome, []Event) {
+	if mutant("repeat-spends-a-new-term") {
+		r.Term = NextTerm(r.Term, 0, now.Wall)
+	}
 	if d := now.At.Add(req.TTL + Guard(req.TTL)); d > r.Lease.Deadline {
 		r.extend(now, req.TTL)
 	}
@@ -132,7 +150,10 @@ func (r Record) confirm(now Now, req Acquire, events []Event) (Record, Outcome, 
 // own TTL, a shorter one shortens. It is NotCurrent if that lease is over,
 // also when nobody took the name since: the end may already have been told.
 func (r Record) Renew(now Now, ref Ref, ttl time.Duration) (Record, Outcome, []Event) {
-	r, events := r.Settle(now)
+	r, events := r.elapse(now)
+	if mutant("renew-after-expiry") {
+		r = r.revived(ref, ttl)
+	}
 	if !r.Held || r.Ref() != ref {
 		return r.answer(now, NotCurrent, events)
 	}
@@ -171,8 +192,8 @@ func (r Record) GiveBack(now Now, ref Ref) (Record, Outcome, []Event) {
 }
 
 func (r Record) release(now Now, ref Ref, cool bool) (Record, Outcome, []Event) {
-	r, events := r.Settle(now)
-	if r.Held && r.Ref() == ref {
+	r, events := r.elapse(now)
+	if r.Held && (r.Ref() == ref || mutant("release-ignores-term")) {
 		var delay time.Duration
 		if cool {
 			delay = r.delay()
@@ -180,7 +201,7 @@ func (r Record) release(now Now, ref Ref, cool bool) (Record, Outcome, []Event) 
 		next, ev := r.end(now, now, ByRelease, delay)
 		return next.answer(now, Released, append(events, ev))
 	}
-	if r.Last != nil && r.Last.Ref == ref && r.Last.Reason == ByRelease {
+	if r.Last != nil && r.Last.Ref == ref && r.Last.Reason == ByRelease && !mutant("repeated-release-refused") {
 		return r.answer(now, Repeated, events)
 	}
 	return r.answer(now, NotCurrent, events)
@@ -189,7 +210,7 @@ func (r Record) release(now Now, ref Ref, cool bool) (Record, Outcome, []Event) 
 // ForceRelease ends whatever lease lives, for an administrator. The delay runs
 // as after a release and the term stays until the next grant raises it.
 func (r Record) ForceRelease(now Now) (Record, Outcome, []Event) {
-	r, events := r.Settle(now)
+	r, events := r.elapse(now)
 	if !r.Held {
 		return r.answer(now, NotHeld, events)
 	}
@@ -202,8 +223,8 @@ func (r Record) ForceRelease(now Now) (Record, Outcome, []Event) {
 // there. If the lease's own deadline came first it expired then. A lease that
 // is not bound to the session is NotHeld, and goes on if it lives.
 func (r Record) EndWithSession(now, ended Now, session Digest, reason Reason) (Record, Outcome, []Event) {
-	if !r.Held || session.IsZero() || r.session() != session {
-		r, events := r.Settle(now)
+	if !r.Held || session.IsZero() || r.session() != session || mutant("session-half-released") {
+		r, events := r.elapse(now)
 		return r.answer(now, NotHeld, events)
 	}
 	if r.Lease.Deadline <= ended.At {

@@ -8,6 +8,9 @@ const TrustedFraction = 0.8
 
 // TrustWindow is how long a lease of this TTL may be trusted.
 func TrustWindow(ttl time.Duration) time.Duration {
+	if mutant("trust-whole-ttl") {
+		return ttl
+	}
 	return ttl / 10 * 8 // exact for the whole seconds that a TTL is made of
 }
 

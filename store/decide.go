@@ -16,7 +16,9 @@ func (p *Pipeline) decide(g *group, tx Tx) {
 		p.handOver(g, tx, key)
 	}
 	for _, r := range g.requests {
-		p.settle(g, tx, r.key)
+		if !mutant("sweep-only-expiry") {
+			p.settle(g, tx, r.key)
+		}
 		switch r.verb {
 		case verbAcquire:
 			p.decideAcquire(g, tx, r)
@@ -127,7 +129,7 @@ func (p *Pipeline) handOver(g *group, tx Tx, key lease.Key) {
 	for {
 		p.mu.Lock()
 		q := p.waiters.queues[key]
-		if q == nil {
+		if q == nil || mutant("newcomer-overtakes") && g.asksFor(key) {
 			p.mu.Unlock()
 			return
 		}
@@ -143,8 +145,12 @@ func (p *Pipeline) handOver(g *group, tx Tx, key lease.Key) {
 			p.mu.Unlock()
 			return
 		}
-		pl := q.places.Front().Value.(*place)
-		if !present(pl, now.At) {
+		turn := q.places.Front()
+		if mutant("waiters-last-first") {
+			turn = q.places.Back()
+		}
+		pl := turn.Value.(*place)
+		if !present(pl, now.At) && !mutant("waiter-unchecked-at-grant") {
 			// Its callers have hung up or are about to time out by themselves; the
 			// place is lost, and what they get is the ordinary refusal.
 			p.waiters.take(pl)

@@ -90,9 +90,9 @@ func (p *Pipeline) take(l lane, n int) {
 	for q := &p.lanes[l]; n > 0 && q.len() > 0; {
 		r := q.pop()
 		switch {
-		case r.state == gone:
+		case r.state == gone && !mutant("abandoned-request-decided"):
 			continue
-		case r.expired(g.began):
+		case r.expired(g.began) && !mutant("abandoned-request-decided"):
 			r.state = gone
 			err := r.ctx.Err()
 			if err == nil {
@@ -128,6 +128,12 @@ func (p *Pipeline) step(ctx context.Context) bool {
 	}
 	p.decide(g, tx)
 	committing := time.Now()
+	if mutant("event-before-commit") {
+		p.tellEarly(tx)
+	}
+	if mutant("answer-before-fsync") {
+		p.answerEarly(g, committing)
+	}
 	done, err := tx.Commit(ctx)
 	if err != nil {
 		p.fail(g, err)
@@ -160,7 +166,7 @@ func (p *Pipeline) succeed(g *group, done Commit, committing time.Time) {
 	if len(g.joined)+len(g.taken) > 0 {
 		p.observe.Waiters(int64(total))
 	}
-	if p.publish != nil && len(done.Events) > 0 {
+	if p.publish != nil && len(done.Events) > 0 && !mutant("event-before-commit") {
 		p.publish.Publish(done.Events)
 	}
 }
@@ -169,7 +175,7 @@ func (p *Pipeline) succeed(g *group, done Commit, committing time.Time) {
 // those who waited before it go on waiting; otherwise whoever was told of a
 // change learns that its outcome is not known.
 func (p *Pipeline) fail(g *group, err error) {
-	unknown := !errors.Is(err, lease.ErrUnavailable)
+	unknown := !errors.Is(err, lease.ErrUnavailable) && !mutant("unknown-told-as-failure")
 	p.retryAt = time.Now().Add(retryDue)
 	unavailable := &lease.Retry{Err: lease.ErrUnavailable, After: lease.RetryAfter(err, time.Second)}
 	reason := "not_applied"

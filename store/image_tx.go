@@ -112,7 +112,9 @@ func (t *imageTx) Drop(key lease.Key) {
 	if _, changed := t.index[key]; changed || e == nil || e.rec.Held {
 		return
 	}
-	t.floor = max(t.floor, e.rec.Term)
+	if !mutant("floor-not-raised") {
+		t.floor = max(t.floor, e.rec.Term)
+	}
 	t.index[key] = len(t.work)
 	t.work = append(t.work, change{rec: e.rec, e: e, dropped: true})
 }
@@ -141,14 +143,19 @@ func (t *imageTx) Commit(ctx context.Context) (Commit, error) {
 			t.rows = append(t.rows, Row{ID: w.e.id, Record: w.rec})
 		}
 	}
+	if mutant("swap-before-fsync") {
+		t.publish()
+	}
 	err := t.m.opt.Writer.Write(ctx, Changes{Now: t.now, Floor: t.floor, Rows: t.rows, Drop: t.drop, Events: t.events})
-	if err != nil {
+	if err != nil && !mutant("commit-error-ignored") {
 		if !errors.Is(err, lease.ErrUnavailable) && !errors.Is(err, lease.ErrOutcomeUnknown) {
 			err = fmt.Errorf("%w: %w", lease.ErrOutcomeUnknown, err)
 		}
 		return Commit{}, err
 	}
-	t.publish()
+	if !mutant("swap-before-fsync") {
+		t.publish()
+	}
 	c := Commit{Rows: len(t.rows) + len(t.drop), Events: t.events}
 	t.events = nil // handed on
 	return c, nil

@@ -34,37 +34,19 @@ func (p *Pipeline) Acquire(ctx context.Context, key lease.Key, req lease.Acquire
 }
 
 func (p *Pipeline) acquire(ctx context.Context, key lease.Key, req *lease.Acquire, wait time.Duration) (lease.Outcome, error) {
-	if wait <= 0 && len(req.Idem) == 0 && req.Proof == nil && req.Bound == nil {
-		if out, refused, err := p.refusal(ctx, key); refused || err != nil {
+	t := attempt{ctx: ctx, key: key, req: req, wait: wait}
+	for {
+		if out, refused, err := p.send(&t); refused || err != nil {
 			return out, err
 		}
-	}
-	for waited := false; ; waited = true {
-		r := &request{
-			ctx: ctx, key: key, verb: verbAcquire, acquire: req, lane: second, wait: max(0, wait),
-			done: make(chan answer, 1),
-		}
-		if wait > 0 {
-			r.until = p.backend.Now().At.Add(wait)
-		}
-		if err := p.submit(r); err != nil {
-			return lease.Outcome{}, err
-		}
-		a, over := p.await(r)
-		if !over && !errors.Is(a.err, errWaitOver) {
-			if a.err == nil && a.out.Verdict == lease.Granted && len(req.Idem) == 0 && ctx.Err() != nil {
-				return lease.Outcome{}, p.returnGrant(ctx, key, a.out)
-			}
-			a.out.Waited = a.out.Waited || waited
-			return a.out, a.err
-		}
-		if ctx.Err() != nil {
-			return lease.Outcome{}, ctx.Err()
-		}
-		if out, refused, err := p.refusal(ctx, key); refused || err != nil {
+		out, next, err := t.conclude(p.await(t.request))
+		switch next {
+		case stepAnswer:
 			return out, err
+		case stepGiveBack:
+			return lease.Outcome{}, p.returnGrant(ctx, key, out)
+		case stepSend:
 		}
-		wait = 0 // free at this very moment: one more try, without waiting
 	}
 }
 

@@ -102,6 +102,9 @@ func New(o Options) *Pipeline {
 // submit puts a request into its lane.
 func (p *Pipeline) submit(r *request) error {
 	r.enqueued = time.Now()
+	if mutant("one-lane") {
+		r.lane = second
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := &p.lanes[r.lane]

@@ -31,13 +31,16 @@ var arrows = map[string][]string{
 	"web":                nil,
 	"internal/bootclock": nil,
 	"internal/archtest":  nil,
+	"internal/mutants":   nil,
 
 	"api/apitest": {"api"},
+
+	"internal/simulation": {"lease", "store", "store/sqlite", "internal/bootclock"},
 }
 
 // testSupport are the packages that exist for tests of others. Only tests, and
 // they themselves, may import them; so they may use what belongs to tests.
-var testSupport = []string{"store/storetest", "api/apitest"}
+var testSupport = []string{"store/storetest", "api/apitest", "internal/simulation"}
 
 // backend is what a way of storing may know: the contract and whose records it keeps.
 var backend = []string{"store", "tenancy", "auth", "elections", "locks", "webhooks", "lease", "internal/events", "internal/bootclock"}

@@ -55,4 +55,9 @@ func acquireLock(l location) (*lockFile, error) {
 
 // release gives the lock up. The file stays: removing it would let two servers
 // hold locks on two files of the same name.
-func (l *lockFile) release() error { return l.f.Close() }
+//
+// It is unlocked before it is closed: a process that is being forked from this
+// one shares the descriptor for a moment, and with it the lock.
+func (l *lockFile) release() error {
+	return errors.Join(unix.Flock(int(l.f.Fd()), unix.LOCK_UN), l.f.Close())
+}

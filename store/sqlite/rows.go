@@ -100,7 +100,7 @@ func (c *rowCodec) decode(values []driver.Value) (store.Row, error) {
 	}
 	d := cursor{values: values}
 	row := store.Row{ID: d.int()}
-	if want, ok := values[len(values)-1].(int64); !ok || want != c.sum(values[:len(values)-1]) {
+	if want, ok := values[len(values)-1].(int64); (!ok || want != c.sum(values[:len(values)-1])) && !mutant("damaged-row-served") {
 		return row, fmt.Errorf("%w: checksum of row %d", errRowDamaged, row.ID)
 	}
 	kind, err := lease.ParseKind(d.text())

@@ -83,6 +83,9 @@ func Open(ctx context.Context, database string, o Options) (_ *Store, err error)
 	if o.Statfs == nil {
 		o.Statfs = statfs
 	}
+	if mutant("wall-clock-deadlines") {
+		o.Clock = byTheWall(o.Clock)
+	}
 	tuneOnce()
 	s := &Store{opt: o, log: o.Logger, fault: newFault(), stop: make(chan struct{}), stopped: make(chan struct{})}
 	defer func() {
@@ -219,6 +222,9 @@ func (s *Store) claim(ctx context.Context, conn *rawConn) (err error) {
 	}
 	now, boot := s.opt.Clock.Now(), s.opt.Boot()
 	moved := then.seq > 0 && (!boot.Same(then.boot) || now.At < then.stamp)
+	if mutant("full-ttl-after-restart") || mutant("reboot-keeps-deadlines") {
+		moved = then.seq > 0 && mutant("full-ttl-after-restart")
+	}
 	s.image.SetFloor(then.floor)
 	count, err := conn.value(ctx, "SELECT count(*) FROM lease")
 	if err != nil {
@@ -237,6 +243,9 @@ func (s *Store) claim(ctx context.Context, conn *rawConn) (err error) {
 		if moved {
 			row.Record = row.Record.Reanchor(now, then.stamp)
 			rewrite = append(rewrite, row)
+		}
+		if mutant("delay-lost-on-restart") {
+			row.Record.Free = 0
 		}
 		return s.image.Load(row)
 	})
