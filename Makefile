@@ -17,7 +17,7 @@ FUZZTIME  ?= 30s
 # The race detector is the one thing here that needs cgo.
 RACE := CGO_ENABLED=1 $(GO) test -race -shuffle=on
 
-.PHONY: help setup build run test test-all mutants cover bench fuzz lint openapi-lint clean
+.PHONY: help setup build run test test-all prove mutants cover bench fuzz lint openapi-lint clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ test: ## the quick tests, while working
 
 test-all: ## every test, as CI runs them
 	$(RACE) -count=1 $(TESTFLAGS) ./...
+
+prove: ## histories under kills at their whole size, about 10 minutes (OCTOSTORE_SEED=n repeats a plan)
+	OCTOSTORE_PROVE=1 $(GO) test -count=1 -v -timeout 60m $(TESTFLAGS) ./internal/histories
 
 mutants: ## show that the tests notice known-wrong rules, and which test notices which
 	$(GO) test -count=1 -v $(TESTFLAGS) ./internal/mutants | grep -vE '^ *=== (RUN|PAUSE|CONT|NAME) '

@@ -156,7 +156,7 @@ func TestCheck(t *testing.T) {
 			files: map[string]string{"a.go": importing("github.com/getkin/kin-openapi/openapi3", "testing")},
 			want: []string{
 				"internal/httpapi/a.go imports github.com/getkin/kin-openapi/openapi3; allowed in api/apitest: requests are checked against the document in tests, not while serving",
-				"internal/httpapi/a.go imports testing; allowed in store/storetest, api/apitest: it belongs to tests",
+				"internal/httpapi/a.go imports testing; allowed in " + inWords(testSupport) + ": it belongs to tests",
 			},
 		},
 		"RefusesTestSupportWhileServing": {

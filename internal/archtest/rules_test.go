@@ -35,12 +35,13 @@ var arrows = map[string][]string{
 
 	"api/apitest": {"api"},
 
+	"internal/histories":  {"api", "internal/bootclock"},
 	"internal/simulation": {"lease", "store", "store/sqlite", "internal/bootclock"},
 }
 
 // testSupport are the packages that exist for tests of others. Only tests, and
 // they themselves, may import them; so they may use what belongs to tests.
-var testSupport = []string{"store/storetest", "api/apitest", "internal/simulation"}
+var testSupport = []string{"store/storetest", "api/apitest", "internal/simulation", "internal/histories"}
 
 // backend is what a way of storing may know: the contract and whose records it keeps.
 var backend = []string{"store", "tenancy", "auth", "elections", "locks", "webhooks", "lease", "internal/events", "internal/bootclock"}
@@ -88,6 +89,7 @@ var homes = []home{
 	{"github.com/getkin/kin-openapi", []string{"api/apitest"}, "requests are checked against the document in tests, not while serving"},
 	{"github.com/google/go-cmp", testSupport, "it may panic, and belongs to tests"},
 	{"pgregory.net/rapid", testSupport, "it belongs to tests"},
+	{"github.com/anishathalye/porcupine", testSupport, "it belongs to tests"},
 	{"go.uber.org/goleak", testSupport, "it belongs to tests"},
 	{"testing", testSupport, "it belongs to tests"},
 	{"C", nil, "the binary is built without cgo"},
