@@ -44,7 +44,7 @@ test: ## the quick tests, while working
 test-all: ## every test, as CI runs them
 	$(RACE) -count=1 $(TESTFLAGS) ./...
 
-prove: ## histories under kills at their whole size, about 10 minutes (OCTOSTORE_SEED=n repeats a plan)
+prove: ## histories under kills at their whole size, up to 10 minutes (OCTOSTORE_SEED=n repeats a plan)
 	OCTOSTORE_PROVE=1 $(GO) test -count=1 -v -timeout 60m $(TESTFLAGS) ./internal/histories
 
 mutants: ## show that the tests notice known-wrong rules, and which test notices which
@@ -69,7 +69,7 @@ fuzz: ## each fuzz target for FUZZTIME (30s)
 	while IFS=: read -r file name; do \
 		name=$${name#func }; \
 		echo "== $$(dirname "$$file") $$name"; \
-		if ! $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null >"$$log" 2>&1; then \
+		if ! (cd "$$(dirname "$$file")" && $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) .) </dev/null >"$$log" 2>&1; then \
 			if grep -qE '^ +context deadline exceeded$$' "$$log" && ! grep -qE 'Failing input written|^panic|_test\.go:[0-9]+:' "$$log"; then \
 				echo 'ended at its deadline'; \
 			else \

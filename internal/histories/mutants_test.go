@@ -13,7 +13,7 @@ func mutants() []string {
 	switch {
 	case os.Getenv(varProve) != "":
 		return []string{
-			"answer-before-fsync", "deadline-without-guard", "full-ttl-after-restart", "give-back-forgotten", "key-revives-ended-lease",
+			"answer-before-fsync", "deadline-without-guard", "full-ttl-after-restart", "key-revives-ended-lease",
 			"newcomer-overtakes", "release-ignores-term", "repeated-release-refused", "waiters-last-first",
 		}
 	case testing.Short():
