@@ -57,18 +57,17 @@ func Quantile(times []time.Duration, part float64) time.Duration {
 	return times[min(len(times)-1, int(part*float64(len(times))))].Round(time.Millisecond)
 }
 
-// Missing returns what the history does not cover at all, of what it has to.
+// Missing returns what the history does not cover at all, of what it has to. A plan
+// that asks for no lost grant to be found again is too small to be sure of one.
 func (t *Tally) Missing() []string {
-	var missing []string
-	for _, have := range []struct {
+	type cover struct {
 		what string
 		n    int
-	}{
+	}
+	all := []cover{
 		{"kills", t.Kills},
 		{"lost answers", t.LostAnswers},
 		{"campaigns with a key whose answer was lost", t.OpenKeys},
-		{"lost grants found again by their key", t.Recovered - t.Wanted + 1},
-		{"lost campaigns that the repeat began anew", t.Anew},
 		{"clients that hung up", t.HungUp},
 		{"grants", t.Grants},
 		{"renewals", t.Renewals},
@@ -78,9 +77,16 @@ func (t *Tally) Missing() []string {
 		{"waits that were granted", t.WaitsGranted},
 		{"waits that were over", t.WaitsOver},
 		{"proven places in a queue", t.Places},
-	} {
-		if have.n <= 0 {
-			missing = append(missing, have.what)
+	}
+	if t.Wanted > 0 {
+		all = append(all,
+			cover{"lost grants found again by their key, as many as the plan asks for", t.Recovered - t.Wanted + 1},
+			cover{"lost campaigns that the repeat began anew", t.Anew})
+	}
+	var missing []string
+	for _, c := range all {
+		if c.n <= 0 {
+			missing = append(missing, c.what)
 		}
 	}
 	return missing
