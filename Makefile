@@ -45,7 +45,8 @@ test-all: ## every test, as CI runs them
 	$(RACE) -count=1 $(TESTFLAGS) ./...
 
 prove: ## histories under kills at their whole size, up to 10 minutes (OCTOSTORE_SEED=n repeats a plan)
-	OCTOSTORE_PROVE=1 $(GO) test -count=1 -v -timeout 60m $(TESTFLAGS) ./internal/histories
+	@mkdir -p bin
+	OCTOSTORE_PROVE=1 $(GO) test -count=1 -v -timeout 60m -artifacts -outputdir $(CURDIR)/bin $(TESTFLAGS) ./internal/histories
 
 mutants: ## show that the tests notice known-wrong rules, and which test notices which
 	$(GO) test -count=1 -v $(TESTFLAGS) ./internal/mutants | grep -vE '^ *=== (RUN|PAUSE|CONT|NAME) '

@@ -220,6 +220,19 @@ func TestModelOfQueues(t *testing.T) {
 			illegal: tell(nil, leader, shows(50, ann, 100, 5055, 7).counts(1), follows(20, 921, bob, cat, 101, 5255).waits(900, 0),
 				resignation, wins(130, 210, cat, 101).waits(900, 75)),
 		},
+		"WaiterThatTimedOutMayBeToldLate": {
+			legal: tell(nil, leader, shows(50, ann, 100, 5055, 7).counts(1), resignation,
+				wins(60, 210, cat, 101).waits(900, 145).decided(206), follows(20, 215, bob, cat, 101, 5256).waits(180, 0)),
+			illegal: tell(nil, leader, shows(50, ann, 100, 5055, 7).counts(1), resignation,
+				wins(60, 210, cat, 101).waits(900, 145).decided(206), follows(20, 215, bob, cat, 101, 5256).waits(195, 0)),
+		},
+		"WaiterThatTimedOutMayComeAgain": {
+			// At the end of its wait bob found the room free and was sent once more, after cat.
+			legal: tell(nil, leader, shows(50, ann, 100, 5055, 7).counts(1), resignation,
+				wins(60, 210, cat, 101).waits(900, 145).decided(206), resigns(220, 230, cat, 101), wins(20, 240, bob, 102).waits(180, 210).decided(235)),
+			illegal: tell(nil, leader, shows(50, ann, 100, 5055, 7).counts(1), resignation,
+				wins(60, 210, cat, 101).waits(900, 145).decided(206), resigns(220, 230, cat, 101), wins(20, 240, bob, 102).waits(900, 210).decided(235)),
+		},
 		"WaiterThatHungUpLosesItsPlace": {
 			legal: tell(nil, leader, shows(50, ann, 100, 5055, 7).counts(1), campaigns(20, bob).waits(900, 0).hangsUp(100),
 				resignation, wins(130, 210, cat, 101).waits(900, 75)),

@@ -153,7 +153,7 @@ func arrivals(calls []Call) []*step {
 			together[at] = s
 			steps = append(steps, s)
 		}
-		if w.Outcome.Uncertain() && gone < w.Received {
+		if w.Outcome != Won || gone < decidedAfter(w) {
 			steps = append(steps, &step{what: left, attempt: w.Attempt, life: w.Life, from: gone, to: gone})
 		}
 	}
@@ -179,17 +179,19 @@ func waiting(calls []Call) []*Call {
 func openUntil(c *Call) Instant { return c.Received }
 
 // leaves is the first instant at which the call may have left the queue: granted,
-// timed out, or hung up.
+// timed out, or hung up. Whoever timed out is told who leads then, and that may be
+// some time later.
 func leaves(c *Call) Instant {
+	over := min(c.Sent.Add(c.Wait), c.Received)
 	switch {
 	case c.Outcome == Refused || c.Outcome == Strange:
 		return c.Sent
 	case c.HungUp != 0:
-		return min(c.HungUp, c.Sent.Add(c.Wait))
-	case c.Outcome.Uncertain():
-		return min(c.Sent.Add(c.Wait), c.Received)
+		return min(c.HungUp, over)
+	case c.Outcome == Won:
+		return min(decidedAfter(c), over)
 	default:
-		return decidedAfter(c)
+		return over
 	}
 }
 
