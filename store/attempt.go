@@ -29,10 +29,11 @@ const (
 )
 
 // send submits the attempt. A refusal that needs no write and no place in a
-// queue is given from the committed record instead, and so is the answer to a
-// wait that is over.
+// queue is given from the committed record instead, also once a wait is over.
+// Whoever may turn out to be the holder is never refused that way: another call
+// with the same key may have got the name in the moment in which the wait ended.
 func (p *Pipeline) send(t *attempt) (out lease.Outcome, refused bool, err error) {
-	if t.waited || t.wait <= 0 && len(t.req.Idem) == 0 && t.req.Proof == nil && t.req.Bound == nil {
+	if t.wait <= 0 && len(t.req.Idem) == 0 && t.req.Proof == nil && t.req.Bound == nil {
 		if out, refused, err := p.refusal(t.ctx, t.key); refused || err != nil {
 			return out, refused, err
 		}

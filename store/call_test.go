@@ -72,6 +72,32 @@ func TestCall(t *testing.T) {
 			}
 		})
 	})
+	t.Run("FindsTheLeaseOfItsTwinAtTheEndOfTheWait", func(t *testing.T) {
+		drive(t, func(d driven) {
+			holder := d.start(0)
+			d.commit()
+			held := d.answeredAs(holder, lease.Granted).Record
+			twin := func() *Call {
+				return d.StartAcquire(context.Background(), d.key, lease.Acquire{
+					TTL: time.Minute, Nonce: lease.Nonce{7}, Idem: lease.Repeatable{{Key: lease.Digest{1}, Params: lease.Digest{2}}},
+				}, time.Second)
+			}
+			a, b := twin(), twin()
+			d.commit()
+			if !d.withdraw(a.request, false) { // a's wait ends, and before it is answered
+				d.Fatal("a does not wait")
+			}
+			release := d.StartRelease(context.Background(), d.key, held.Ref()) // b gets the name
+			d.commit()
+			d.answeredAs(release, lease.Released)
+			won := d.answeredAs(b, lease.Granted).Record
+			a.take(answer{}, true)
+			d.commit(a)
+			if got := d.answeredAs(a, lease.Confirmed).Record; got.Ref() != won.Ref() {
+				d.Errorf("a got %v, b got %v", got.Ref(), won.Ref())
+			}
+		})
+	})
 	t.Run("RefusesFromRecordWithoutStep", func(t *testing.T) {
 		drive(t, func(d driven) {
 			d.start(0)
