@@ -76,7 +76,7 @@ func sized(t *testing.T) Plan {
 	}
 	switch {
 	case os.Getenv(varProve) != "":
-		return NewPlan(seed, 200, 100_000, 20, 20*time.Minute)
+		return NewPlan(seed, 500, 200_000, 20, 20*time.Minute)
 	case testing.Short():
 		return NewPlan(seed, 3, 500, 0, 20*time.Second)
 	default:
