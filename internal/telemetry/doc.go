@@ -5,7 +5,7 @@
 //   - The set-up and the ordered shutdown of the OpenTelemetry SDK, from the standard OTEL_* variables ([Start], [Telemetry.Shutdown]).
 //   - A private Prometheus registry and every metric of the product ([Metrics]).
 //   - The log handler: JSON, UTC milliseconds, request id and trace id from the context ([Telemetry.Logger], [WithRequestID]).
-//   - The types that keep secrets and hostile text out of all three ([Secret], [Clip]).
+//   - What keeps hostile text out of all three ([Clip]). Secrets are kept out by their own type, auth.Secret.
 //
 // # What it does not own
 //

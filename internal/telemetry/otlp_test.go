@@ -3,6 +3,7 @@ package telemetry
 import (
 	"bytes"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -122,8 +123,13 @@ func texts(list []*commonpb.KeyValue) map[string]string {
 	return out
 }
 
+// hidden is a secret as the callers of this package have them.
+type hidden string
+
+func (hidden) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+
 // serveOnce does what one traced request does in the server.
-func serveOnce(t *testing.T, tel *Telemetry, token Secret) trace.SpanContext {
+func serveOnce(t *testing.T, tel *Telemetry, token slog.LogValuer) trace.SpanContext {
 	t.Helper()
 	r := capabilityRequest(t, http.MethodPost)
 	ctx, span := tel.StartRequest(WithRequestID(r.Context(), "req_1"), r, campaignRoute)
@@ -144,7 +150,7 @@ func TestExportToACollector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := serveOnce(t, tel, NewSecret("t0psecret"))
+	request := serveOnce(t, tel, hidden("t0psecret"))
 	if err := tel.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +235,7 @@ func TestExportFollowsTheEnvironment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		serveOnce(t, tel, NewSecret("x"))
+		serveOnce(t, tel, hidden("x"))
 		if err := tel.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +308,7 @@ func TestACollectorThatRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serveOnce(t, tel, NewSecret("x"))
+	serveOnce(t, tel, hidden("x"))
 	first := tel.Shutdown(t.Context())
 	t.Run("ShutdownRepeatsItsResult", func(t *testing.T) {
 		if second := tel.Shutdown(t.Context()); second != first { //nolint:errorlint // the very same value is meant

@@ -107,7 +107,8 @@ type Harness struct {
 	// has begun.
 	Fail func(f Fault)
 	// Hold stops commits from the next one on, before anything of it is durable,
-	// until release is called. What was decided for it stays decided.
+	// until release is called, which may be done more than once. What was decided
+	// for it stays decided.
 	Hold func() (release func())
 	// Failed tells whether the store has stopped serving for good.
 	Failed func() bool

@@ -31,6 +31,7 @@ type scene struct {
 	ring  *lease.Keyring
 	calls []*call
 	holds int
+	letGo []func() // of the commits that were held
 }
 
 func newScene(t *testing.T, h *Harness) *scene {
@@ -52,6 +53,9 @@ func serverKey(n byte) []byte {
 // close ends what a scenario left open and replays what was published.
 func (s *scene) close() {
 	s.Helper()
+	for _, letGo := range s.letGo { // a scenario that failed has not come to it
+		letGo()
+	}
 	for _, c := range s.calls {
 		c.hangUp()
 	}
@@ -317,6 +321,14 @@ func (s *scene) waiters(key lease.Key, n int) {
 	if got := s.read(key).Waiters; got != n {
 		s.Errorf("%q has %d waiters, want %d", key.Name(), got, n)
 	}
+}
+
+// Hold is Harness.Hold, and lets the commit go at the end of the scenario if
+// nothing did before.
+func (s *scene) Hold() (release func()) {
+	letGo := s.Harness.Hold()
+	s.letGo = append(s.letGo, letGo)
+	return letGo
 }
 
 // hold stops commits, with one of a name of its own under way, so that the
